@@ -1,1 +1,12 @@
 //! Windlass.
+#![allow(dead_code)]
+pub mod interrupt;
+pub mod queue;
+mod sync;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod waiting;
+/// A clock that tests can drive.
+pub mod clock {
+    pub use crate::sync::clock::TestClock;
+}

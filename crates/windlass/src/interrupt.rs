@@ -1,0 +1,445 @@
+//! The interrupt of a thread: a request to stop waiting, that its own code answers.
+//!
+//! Rust has no thread interruption. Windlass gives every thread, pool worker or not, a flag that
+//! anyone who holds its [`InterruptHandle`] can set. Every blocking call of the library
+//! ends with [`Interrupted`] when the flag is set while it waits; code that computes looks at the
+//! flag itself, with [`check`]. Blocking calls of other libraries do not see it.
+//!
+//! Who looks and who clears, in one place:
+//! - a blocking call that reports `Interrupted` has cleared the flag;
+//! - [`interrupted`] and [`check`] clear it, [`is_interrupted`] does not;
+//! - calls that never wait (`offer`, `poll`, `execute`, a get on a finished task) leave it alone.
+//!
+//! ```
+//! use windlass::interrupt;
+//!
+//! let worker = interrupt::spawn(|| {
+//!     let mut rounds = 0_u64;
+//!     while interrupt::check().is_ok() {
+//!         rounds += 1;
+//!     }
+//!     rounds
+//! });
+//! worker.interrupt();
+//! assert!(worker.join().unwrap().is_ok());
+//! ```
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::clock::{self, Clock};
+use crate::sync::{Deadline, Mutex, Parker, Woken, thread, thread_local};
+
+thread_local! {
+    static CURRENT: Arc<Record> = Arc::new(Record::new());
+}
+
+/// A blocking call ended because its thread was interrupted; the flag is clear again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the waiting thread was interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// What the library knows of one thread: where it sleeps, and whether it was interrupted.
+///
+/// `flag` is set by anyone and cleared by the thread itself. It is written before the parker's
+/// token and read after it (or at the entry of a wait), so an interrupt that comes at any moment
+/// is seen by the wait that it should end.
+///
+/// `signalled` belongs to [`waiting`](crate::waiting): it is written under the lock of the
+/// structure that the thread waits in.
+pub(crate) struct Record {
+    parker: Arc<Parker>,
+    flag: AtomicBool,
+    signalled: AtomicBool,
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("interrupted", &self.is_flagged())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Record {
+    fn new() -> Self {
+        Self {
+            parker: Arc::new(Parker::new()),
+            flag: AtomicBool::new(false),
+            signalled: AtomicBool::new(false),
+        }
+    }
+
+    /// The record of the current thread.
+    pub(crate) fn current() -> Arc<Self> {
+        // While a thread's locals are being dropped it gets a record that nobody else knows: it
+        // can still wait, it can no longer be interrupted.
+        CURRENT
+            .try_with(Arc::clone)
+            .unwrap_or_else(|_| Arc::new(Self::new()))
+    }
+
+    pub(crate) fn set_flag(&self) {
+        self.flag.store(true, Ordering::Release);
+    }
+
+    /// Sets the flag and ends the wait that the thread is in, if any.
+    pub(crate) fn interrupt(&self) {
+        self.set_flag();
+        self.parker.unpark();
+    }
+
+    pub(crate) fn is_flagged(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+
+    /// Clears the flag and says what it was; free of a write where it was clear.
+    pub(crate) fn take_flag(&self) -> bool {
+        self.is_flagged() && self.flag.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn unpark(&self) {
+        self.parker.unpark();
+    }
+
+    /// Parks the current thread, whose record this is, until a token, the deadline or an
+    /// interrupt. The flag is only looked at, not cleared.
+    pub(crate) fn park(&self, deadline: Deadline) -> Parked {
+        if self.is_flagged() {
+            return Parked::Interrupted;
+        }
+        match clock::park(&self.parker, deadline) {
+            _ if self.is_flagged() => Parked::Interrupted,
+            Woken::Unparked => Parked::Unparked,
+            Woken::TimedOut => Parked::TimedOut,
+        }
+    }
+
+    pub(crate) fn prepare_signal(&self) {
+        self.signalled.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_signalled(&self) {
+        self.signalled.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.signalled.load(Ordering::Acquire)
+    }
+}
+
+/// Why [`Record::park`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parked {
+    Unparked,
+    TimedOut,
+    Interrupted,
+}
+
+/// Interrupts one thread, from any other.
+///
+/// Taken with [`current`] on the thread that is to be interrupted. It may outlive its thread;
+/// interrupting a thread that has ended does nothing.
+///
+/// ```
+/// use windlass::interrupt;
+///
+/// let me = interrupt::current();
+/// me.interrupt();
+/// assert!(interrupt::interrupted());
+/// ```
+#[derive(Debug, Clone)]
+pub struct InterruptHandle(Arc<Record>);
+
+impl InterruptHandle {
+    /// Sets the thread's interrupt flag and ends the Windlass wait that it is in, if any.
+    ///
+    /// Interrupts do not add up: several before the thread looks are one.
+    pub fn interrupt(&self) {
+        self.0.interrupt();
+    }
+
+    /// Whether the thread's flag is set.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.0.is_flagged()
+    }
+
+    /// Ends the [`park`] that the thread is in, or its next one.
+    pub fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+/// The handle that interrupts the current thread.
+#[must_use]
+pub fn current() -> InterruptHandle {
+    InterruptHandle(Record::current())
+}
+
+/// Whether the current thread is interrupted; leaves the flag as it is.
+#[must_use]
+#[doc(alias = "isInterrupted")]
+pub fn is_interrupted() -> bool {
+    Record::current().is_flagged()
+}
+
+/// Whether the current thread was interrupted; clears the flag.
+#[must_use = "the flag is cleared: what it said is lost if nobody looks"]
+pub fn interrupted() -> bool {
+    Record::current().take_flag()
+}
+
+/// Ends a computation that was interrupted: `interrupt::check()?` in its loop.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the current thread's flag was set; it is clear afterwards.
+pub fn check() -> Result<(), Interrupted> {
+    if interrupted() {
+        Err(Interrupted)
+    } else {
+        Ok(())
+    }
+}
+
+/// Waits for a time, unless interrupted.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the flag is set on entry or gets set meanwhile; it is clear afterwards.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::interrupt;
+///
+/// interrupt::current().interrupt();
+/// assert!(interrupt::sleep(Duration::from_secs(3600)).is_err());
+/// ```
+pub fn sleep(time: Duration) -> Result<(), Interrupted> {
+    let me = Record::current();
+    let deadline = Deadline::after(time);
+    loop {
+        match me.park(deadline) {
+            Parked::Interrupted => {
+                me.take_flag();
+                return Err(Interrupted);
+            }
+            Parked::TimedOut => return Ok(()),
+            Parked::Unparked => {}
+        }
+    }
+}
+
+/// Waits until somebody calls [`InterruptHandle::unpark`] on this thread's handle.
+///
+/// May also return for no reason, as all parking does: look at what you wait for again.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the flag is set on entry or gets set meanwhile; it is clear afterwards.
+pub fn park() -> Result<(), Interrupted> {
+    park_by(Deadline::Never)
+}
+
+/// Like [`park`], but for no longer than `timeout`.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the flag is set on entry or gets set meanwhile; it is clear afterwards.
+pub fn park_timeout(timeout: Duration) -> Result<(), Interrupted> {
+    park_by(Deadline::after(timeout))
+}
+
+fn park_by(deadline: Deadline) -> Result<(), Interrupted> {
+    let me = Record::current();
+    match me.park(deadline) {
+        Parked::Interrupted => {
+            me.take_flag();
+            Err(Interrupted)
+        }
+        Parked::Unparked | Parked::TimedOut => Ok(()),
+    }
+}
+
+/// Starts a thread that can be interrupted, and joined by a wait that can be interrupted.
+///
+/// `std::thread` works too: every thread has an interrupt. What this adds is the handle, and a
+/// [`join`](JoinHandle::join) that an interrupt ends. The new thread reads the caller's clock.
+///
+/// # Panics
+///
+/// If the operating system refuses the thread.
+///
+/// ```
+/// use windlass::interrupt;
+///
+/// let sum = interrupt::spawn(|| (1..=10).sum::<u32>());
+/// assert_eq!(sum.join().unwrap().unwrap(), 55);
+/// ```
+pub fn spawn<F, T>(body: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (clock, caller) = (Clock::current(), Record::current());
+    let shared = Arc::new(Joined {
+        record: Mutex::new(None),
+        ended: Mutex::new(Ended::default()),
+    });
+    let theirs = Arc::clone(&shared);
+    let announced = Arc::clone(&caller);
+    let thread = thread::Builder::new().spawn(move || {
+        clock.adopt();
+        *theirs.record.lock() = Some(Record::current());
+        announced.unpark();
+        let _end = EndOnDrop(theirs);
+        body()
+    });
+    let thread = thread.expect("the operating system refused a new thread");
+    let mut interrupted = false;
+    let record = loop {
+        if let Some(record) = shared.record.lock().clone() {
+            break record;
+        }
+        interrupted |= caller.take_flag();
+        let _ = caller.park(Deadline::Never);
+    };
+    if interrupted {
+        caller.set_flag();
+    }
+    JoinHandle {
+        thread,
+        shared,
+        record,
+    }
+}
+
+/// What a thread of [`spawn`] and its handle share.
+#[derive(Debug)]
+struct Joined {
+    record: Mutex<Option<Arc<Record>>>,
+    ended: Mutex<Ended>,
+}
+
+#[derive(Debug, Default)]
+struct Ended {
+    yes: bool,
+    joiner: Option<Arc<Record>>,
+}
+
+struct EndOnDrop(Arc<Joined>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        let joiner = {
+            let mut ended = self.0.ended.lock();
+            ended.yes = true;
+            ended.joiner.take()
+        };
+        if let Some(joiner) = joiner {
+            joiner.unpark();
+        }
+    }
+}
+
+/// The thread started by [`spawn`]. Dropping it detaches the thread.
+#[derive(Debug)]
+#[must_use = "dropping the handle detaches the thread"]
+pub struct JoinHandle<T> {
+    thread: thread::JoinHandle<T>,
+    shared: Arc<Joined>,
+    record: Arc<Record>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Interrupts the thread.
+    pub fn interrupt(&self) {
+        self.record.interrupt();
+    }
+
+    /// A handle that interrupts the thread and can be passed on.
+    #[must_use]
+    pub fn interrupt_handle(&self) -> InterruptHandle {
+        InterruptHandle(Arc::clone(&self.record))
+    }
+
+    /// Whether the thread's code has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.shared.ended.lock().yes
+    }
+
+    /// Waits for the thread to end; gives its value, or the payload of its panic.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinInterrupted`] if the *waiting* thread is interrupted; it gives the handle back.
+    pub fn join(self) -> Result<Result<T, Box<dyn Any + Send>>, JoinInterrupted<T>> {
+        let me = Record::current();
+        loop {
+            {
+                let mut ended = self.shared.ended.lock();
+                if ended.yes {
+                    break;
+                }
+                ended.joiner = Some(Arc::clone(&me));
+            }
+            if me.park(Deadline::Never) == Parked::Interrupted {
+                me.take_flag();
+                return Err(JoinInterrupted(self));
+            }
+        }
+        Ok(self.thread.join())
+    }
+}
+
+/// A [`JoinHandle::join`] was interrupted; the handle is inside.
+#[derive(Debug)]
+pub struct JoinInterrupted<T>(JoinHandle<T>);
+
+impl<T> JoinInterrupted<T> {
+    /// The handle, to join again.
+    pub fn into_handle(self) -> JoinHandle<T> {
+        self.0
+    }
+}
+
+impl<T> fmt::Display for JoinInterrupted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Interrupted.fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> std::error::Error for JoinInterrupted<T> {}
+
+#[cfg(test)]
+mod models {
+    use super::{Record, current, park};
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn an_interrupt_ends_a_park_whenever_it_comes() {
+        model(|| {
+            let me = current();
+            let other = thread::Builder::new()
+                .spawn(move || me.interrupt())
+                .unwrap();
+            // A stray token may end one park early; the flag ends the next.
+            while park().is_ok() {}
+            assert!(!Record::current().is_flagged());
+            other.join().unwrap();
+        });
+    }
+}

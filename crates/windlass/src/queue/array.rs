@@ -1,0 +1,124 @@
+//! A bounded queue in one ring of memory that is allocated once.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use super::blocking::Blocking;
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use crate::interrupt::Interrupted;
+
+/// A bounded first-in-first-out queue that never allocates after it was made.
+///
+/// With [`Fairness::Fair`], threads that wait for room or for an element are served in the order
+/// in which they came, and a newcomer cannot overtake them.
+///
+/// A pending interrupt ends `take`, `put` and the timed calls even where they need not wait.
+///
+/// ```
+/// use windlass::queue::{ArrayBlockingQueue, BlockingQueue};
+///
+/// let queue = ArrayBlockingQueue::new(2).unwrap();
+/// queue.offer("first").unwrap();
+/// queue.offer("second").unwrap();
+/// assert!(queue.offer("third").unwrap_err().is_full());
+/// assert_eq!(queue.take().unwrap(), "first");
+/// ```
+pub struct ArrayBlockingQueue<T: Send>(Blocking<Ring<T>>);
+
+/// The ring. A `VecDeque` that is never filled beyond the capacity it was made with is one.
+#[derive(Debug)]
+struct Ring<T> {
+    items: VecDeque<T>,
+    capacity: usize,
+}
+
+impl<T: Send> ArrayBlockingQueue<T> {
+    /// Makes a queue with room for `capacity` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`CapacityError::Zero`].
+    pub fn new(capacity: usize) -> Result<Self, CapacityError> {
+        Self::with_fairness(capacity, Fairness::Unfair)
+    }
+
+    /// Makes a queue with room for `capacity` elements and this fairness.
+    ///
+    /// # Errors
+    ///
+    /// [`CapacityError::Zero`].
+    pub fn with_fairness(capacity: usize, fairness: Fairness) -> Result<Self, CapacityError> {
+        Self::from_elements(capacity, fairness, [])
+    }
+
+    /// Makes a queue with room for `capacity` elements that holds these already.
+    ///
+    /// # Errors
+    ///
+    /// [`CapacityError::Zero`], or [`CapacityError::TooManyElements`] if they do not fit.
+    pub fn from_elements(
+        capacity: usize,
+        fairness: Fairness,
+        elements: impl IntoIterator<Item = T>,
+    ) -> Result<Self, CapacityError> {
+        if capacity == 0 {
+            return Err(CapacityError::Zero);
+        }
+        let mut items = VecDeque::with_capacity(capacity);
+        for element in elements {
+            if items.len() == capacity {
+                return Err(CapacityError::TooManyElements);
+            }
+            items.push_back(element);
+        }
+        Ok(Self(Blocking::with_fairness(
+            Ring { items, capacity },
+            fairness,
+        )))
+    }
+
+    /// The fairness that this queue was made with.
+    #[must_use]
+    pub const fn fairness(&self) -> Fairness {
+        self.0.fairness()
+    }
+}
+
+impl<T: Send> Discipline for Ring<T> {
+    type Item = T;
+
+    fn push(&mut self, item: T) {
+        self.items.push_back(item);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.items.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn peek(&self) -> Option<&T> {
+        self.items.front()
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.items.iter())
+    }
+
+    fn remove(&mut self, at: usize) -> T {
+        self.items.remove(at).expect("the place comes from `iter`")
+    }
+
+    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
+        super::discipline::partition(&mut self.items, keep)
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        Some(self.capacity)
+    }
+}
+
+delegate_queue!(ArrayBlockingQueue<T>, |queue| &queue.0);

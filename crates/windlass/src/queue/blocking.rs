@@ -1,0 +1,586 @@
+//! One lock around a discipline: waiting, time-outs, interrupts and exact wake-ups.
+//!
+//! The rule of wake-ups: whoever puts an element in signals one taker, whoever frees `n` places
+//! signals `n` putters, in order of arrival and only as far as there is room. A signalled thread
+//! leaves the list of waiters under the lock and always tries again, so no signal is lost with a
+//! thread that gives up.
+//!
+//! In a fair queue a signal is also a *grant*: the element or the place is kept for the signalled
+//! thread, and newcomers count what is granted as gone.
+//!
+//! A discipline whose next element is not ready yet ([`Discipline::ready_at`]) has one *leader*
+//! among the takers, who sleeps until that moment; the others sleep without a deadline. An
+//! element that becomes the new head dismisses the leader and signals a taker. A taker that leaves
+//! for any reason, with no leader left and elements in the queue, signals the next.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::lock::QueueLock;
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use crate::interrupt::{Interrupted, interrupted};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::clock;
+use crate::sync::{Deadline, MutexGuard};
+use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+
+/// Stands for "no bound" in the atomic that shows the capacity.
+const UNBOUNDED: usize = usize::MAX;
+
+/// A [`BlockingQueue`] made of a [`Discipline`].
+///
+/// A pending interrupt beats an operation that could go ahead at once, for all calls that can
+/// wait: `take`, `put` and the timed forms.
+///
+/// See [`Discipline`] for an example.
+pub struct Blocking<D: Discipline> {
+    lock: QueueLock<State<D>>,
+    fairness: Fairness,
+    precedence: Precedence,
+    /// What `len` and `remaining_capacity` show, written under the lock after every change: so
+    /// they can be asked from inside a predicate, and cost nothing.
+    shown_len: AtomicUsize,
+    shown_capacity: AtomicUsize,
+}
+
+/// The calls that an interrupt pending on entry ends, even where they need not wait.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Precedence {
+    pub(super) take: bool,
+    pub(super) timed_poll: bool,
+    pub(super) put: bool,
+    pub(super) timed_offer: bool,
+}
+
+impl Precedence {
+    pub(super) const ALWAYS: Self = Self {
+        take: true,
+        timed_poll: true,
+        put: true,
+        timed_offer: true,
+    };
+    /// Insertion never waits, so only removal looks.
+    pub(super) const REMOVAL: Self = Self {
+        take: true,
+        timed_poll: true,
+        put: false,
+        timed_offer: false,
+    };
+    /// Untimed calls look only when they have to wait.
+    pub(super) const TIMED: Self = Self {
+        take: false,
+        timed_poll: true,
+        put: false,
+        timed_offer: true,
+    };
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State<D> {
+    pub(super) items: D,
+    takers: WaitQueue,
+    putters: WaitQueue,
+    granted_takes: usize,
+    granted_puts: usize,
+    /// The ticket of the taker that sleeps until the head is ready; zero for none.
+    leader: u64,
+    next_ticket: u64,
+}
+
+impl<D: Discipline> State<D> {
+    fn room(&self) -> usize {
+        self.items
+            .capacity()
+            .map_or(usize::MAX, |bound| bound.saturating_sub(self.items.len()))
+    }
+
+    /// Whether a taker finds an element that is not kept for somebody else.
+    fn may_take(&self, granted: bool, fairness: Fairness) -> bool {
+        match fairness {
+            Fairness::Unfair => !self.items.is_empty(),
+            Fairness::Fair if granted => !self.items.is_empty(),
+            Fairness::Fair => self.takers.is_empty() && self.items.len() > self.granted_takes,
+        }
+    }
+
+    /// Whether a putter finds room that is not kept for somebody else.
+    fn may_put(&self, granted: bool, fairness: Fairness) -> bool {
+        match fairness {
+            Fairness::Unfair => self.room() > 0,
+            Fairness::Fair if granted => self.room() > 0,
+            Fairness::Fair => self.putters.is_empty() && self.room() > self.granted_puts,
+        }
+    }
+
+    fn signal_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        let wakeup = self.takers.signal_one()?;
+        if fairness == Fairness::Fair {
+            self.granted_takes += 1;
+        }
+        Some(wakeup)
+    }
+
+    /// Signals putters after `freed` places have become free, as far as there is room.
+    fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Vec<Wakeup> {
+        let mut room = self.room();
+        if fairness == Fairness::Fair {
+            room = room.saturating_sub(self.granted_puts);
+        }
+        let wakeups = self.putters.signal(freed.min(room));
+        if fairness == Fairness::Fair {
+            self.granted_puts += wakeups.len();
+        }
+        wakeups
+    }
+
+    /// Signals a new leader if the head has to be waited for and nobody does.
+    fn signal_leader(&mut self) -> Option<Wakeup> {
+        let vacant = self.leader == 0 && self.items.ready_at().is_some();
+        if vacant {
+            self.takers.signal_one()
+        } else {
+            None
+        }
+    }
+
+    /// Inserts, and signals the taker that this concerns.
+    pub(super) fn push(
+        &mut self,
+        fairness: Fairness,
+        insert: impl FnOnce(&mut D),
+    ) -> Option<Wakeup> {
+        let before = self.items.ready_at();
+        insert(&mut self.items);
+        match (before, self.items.ready_at()) {
+            (_, None) => self.signal_taker(fairness),
+            (Some(before), Some(after)) if after >= before => None,
+            _ => {
+                self.leader = 0;
+                self.signal_taker(fairness)
+            }
+        }
+    }
+}
+
+/// What a taker finds.
+enum Head {
+    Ready,
+    NotBefore(std::time::Instant),
+    Nothing,
+}
+
+type Guard<'a, D> = MutexGuard<'a, State<D>>;
+
+impl<D: Discipline> Blocking<D> {
+    /// Makes a queue that serves waiting threads as they come.
+    pub fn new(discipline: D) -> Self {
+        Self::configured(discipline, Fairness::Unfair, Precedence::ALWAYS)
+    }
+
+    /// Makes a queue that serves waiting threads with this fairness.
+    pub fn with_fairness(discipline: D, fairness: Fairness) -> Self {
+        Self::configured(discipline, fairness, Precedence::ALWAYS)
+    }
+
+    pub(super) fn configured(discipline: D, fairness: Fairness, precedence: Precedence) -> Self {
+        let (len, capacity) = (discipline.len(), discipline.capacity().unwrap_or(UNBOUNDED));
+        let state = State {
+            items: discipline,
+            takers: WaitQueue::default(),
+            putters: WaitQueue::default(),
+            granted_takes: 0,
+            granted_puts: 0,
+            leader: 0,
+            next_ticket: 1,
+        };
+        Self {
+            lock: QueueLock::new(state),
+            fairness,
+            precedence,
+            shown_len: AtomicUsize::new(len),
+            shown_capacity: AtomicUsize::new(capacity),
+        }
+    }
+
+    /// The fairness that this queue was made with.
+    pub const fn fairness(&self) -> Fairness {
+        self.fairness
+    }
+
+    /// Takes the discipline out, with all that is queued.
+    pub fn into_inner(self) -> D {
+        self.lock.into_inner().items
+    }
+
+    /// Runs `f` on the locked data, shows the new figures, and wakes whom `f` signalled.
+    pub(super) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
+        let mut guard = self.lock.lock();
+        let (result, wakeups) = {
+            let mut visit = self.lock.visit(&mut guard);
+            let done = f(&mut visit);
+            self.show(&visit.items);
+            done
+        };
+        drop(guard);
+        drop(wakeups);
+        result
+    }
+
+    /// Takes out the element at the place that `find` gives.
+    pub(super) fn remove_where(&self, find: impl FnOnce(&D) -> Option<usize>) -> Option<D::Item> {
+        self.with(|state| {
+            let removed = find(&state.items).map(|at| state.items.remove(at));
+            let wakeups = self.after_removal(state, usize::from(removed.is_some()));
+            (removed, wakeups)
+        })
+    }
+
+    fn show(&self, items: &D) {
+        self.shown_len.store(items.len(), Ordering::Release);
+        self.shown_capacity
+            .store(items.capacity().unwrap_or(UNBOUNDED), Ordering::Release);
+    }
+
+    /// Inserts with `insert`, at once or, with a deadline, when there is room.
+    pub(super) fn insert(
+        &self,
+        item: D::Item,
+        deadline: Option<Deadline>,
+        insert: impl Fn(&mut D, D::Item),
+    ) -> Result<(), PutError<D::Item>> {
+        let looks = match deadline {
+            None => false,
+            Some(Deadline::Never) => self.precedence.put,
+            Some(Deadline::At(_)) => self.precedence.timed_offer,
+        };
+        if looks && interrupted() {
+            return Err(PutError::Interrupted(item));
+        }
+        let mut guard = self.lock.lock();
+        let mut granted = false;
+        loop {
+            let mut visit = self.lock.visit(&mut guard);
+            if !visit.items.admits(&item) {
+                let wakeups = self.give_up_put(&mut visit, granted);
+                drop(visit);
+                drop(guard);
+                drop(wakeups);
+                return Err(PutError::Refused(item));
+            }
+            if visit.may_put(granted, self.fairness) {
+                visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
+                let wakeup = visit.push(self.fairness, |items| insert(items, item));
+                self.show(&visit.items);
+                drop(visit);
+                drop(guard);
+                drop(wakeup);
+                return Ok(());
+            }
+            visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
+            drop(visit);
+            let Some(deadline) = deadline else {
+                return Err(PutError::Full(item));
+            };
+            let (relocked, how) = self.await_room(guard, deadline);
+            guard = relocked;
+            match how {
+                Wait::Signalled => granted = true,
+                Wait::TimedOut => return Err(PutError::TimedOut(item)),
+                Wait::Interrupted => return Err(PutError::Interrupted(item)),
+            }
+        }
+    }
+
+    /// Passes on the place that was kept for a putter whose element is not admitted.
+    fn give_up_put(&self, state: &mut State<D>, granted: bool) -> Vec<Wakeup> {
+        state.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
+        if granted {
+            state.signal_putters(1, self.fairness)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn await_room<'a>(&'a self, guard: Guard<'a, D>, deadline: Deadline) -> (Guard<'a, D>, Wait) {
+        if let Some(over) = already_over(deadline) {
+            return (guard, over);
+        }
+        let waited = wait(
+            self.lock.mutex(),
+            guard,
+            |state| &mut state.putters,
+            (),
+            deadline,
+        );
+        (waited.guard, waited.how)
+    }
+
+    /// Removes with `remove`, at once or, with a deadline, when an element is ready.
+    pub(super) fn extract(
+        &self,
+        deadline: Option<Deadline>,
+        remove: impl Fn(&mut D) -> Option<D::Item>,
+    ) -> Result<Option<D::Item>, Interrupted> {
+        let looks = match deadline {
+            None => false,
+            Some(Deadline::Never) => self.precedence.take,
+            Some(Deadline::At(_)) => self.precedence.timed_poll,
+        };
+        if looks && interrupted() {
+            return Err(Interrupted);
+        }
+        let mut guard = self.lock.lock();
+        let mut before = Before::Arrived;
+        loop {
+            let granted = before == Before::Granted && self.fairness == Fairness::Fair;
+            let mut visit = self.lock.visit(&mut guard);
+            let head = self.head(&visit, granted);
+            visit.granted_takes -= usize::from(granted);
+            if matches!(head, Head::Ready) {
+                let item = remove(&mut visit.items);
+                let wakeups = self.after_removal(&mut visit, usize::from(item.is_some()));
+                drop(visit);
+                drop(guard);
+                drop(wakeups);
+                return Ok(item);
+            }
+            drop(visit);
+            let Some(deadline) = deadline else {
+                return Ok(None);
+            };
+            if before != Before::TimedOut {
+                (guard, before) = self.await_element(guard, head, deadline);
+            }
+            if matches!(before, Before::TimedOut | Before::Interrupted) {
+                // One more look: what became ready in the last moment is not left behind.
+                if before == Before::TimedOut && self.is_ready(&mut guard) {
+                    continue;
+                }
+                let wakeup = self.lock.visit(&mut guard).signal_leader();
+                drop(guard);
+                drop(wakeup);
+                return if before == Before::Interrupted {
+                    Err(Interrupted)
+                } else {
+                    Ok(None)
+                };
+            }
+        }
+    }
+
+    fn is_ready(&self, guard: &mut Guard<'_, D>) -> bool {
+        matches!(self.head(&self.lock.visit(guard), false), Head::Ready)
+    }
+
+    fn head(&self, state: &State<D>, granted: bool) -> Head {
+        if !state.may_take(granted, self.fairness) {
+            return Head::Nothing;
+        }
+        match state.items.ready_at() {
+            Some(at) if clock::now() < at => Head::NotBefore(at),
+            _ => Head::Ready,
+        }
+    }
+
+    fn after_removal(&self, state: &mut State<D>, freed: usize) -> (Vec<Wakeup>, Option<Wakeup>) {
+        self.show(&state.items);
+        (
+            state.signal_putters(freed, self.fairness),
+            state.signal_leader(),
+        )
+    }
+
+    /// Sleeps until signalled, until the deadline, or as leader until the head is ready.
+    fn await_element<'a>(
+        &'a self,
+        mut guard: Guard<'a, D>,
+        head: Head,
+        deadline: Deadline,
+    ) -> (Guard<'a, D>, Before) {
+        match already_over(deadline) {
+            Some(Wait::Interrupted) => return (guard, Before::Interrupted),
+            Some(_) => return (guard, Before::TimedOut),
+            None => {}
+        }
+        let mut until = deadline;
+        let ticket = guard.next_ticket;
+        guard.next_ticket += 1;
+        if let (Head::NotBefore(at), 0) = (head, guard.leader) {
+            guard.leader = ticket;
+            until = deadline.min(at);
+        }
+        let waited = wait(
+            self.lock.mutex(),
+            guard,
+            |state| &mut state.takers,
+            (),
+            until,
+        );
+        let mut guard = waited.guard;
+        if guard.leader == ticket {
+            guard.leader = 0;
+        }
+        let before = match waited.how {
+            Wait::Signalled => Before::Granted,
+            Wait::Interrupted => Before::Interrupted,
+            Wait::TimedOut if until == deadline => Before::TimedOut,
+            Wait::TimedOut => Before::Alarm,
+        };
+        (guard, before)
+    }
+}
+
+/// What happened to a taker before it looks at the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// It has just come.
+    Arrived,
+    /// It was signalled; in a fair queue an element is kept for it.
+    Granted,
+    /// It slept as the leader, until the head should be ready.
+    Alarm,
+    TimedOut,
+    Interrupted,
+}
+
+/// Whether a wait that has not begun is over: an interrupt counts before the time.
+fn already_over(deadline: Deadline) -> Option<Wait> {
+    if !deadline.has_passed() {
+        return None;
+    }
+    Some(if interrupted() {
+        Wait::Interrupted
+    } else {
+        Wait::TimedOut
+    })
+}
+
+impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
+    fn offer(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
+        self.insert(item, None, D::push)
+    }
+
+    fn offer_timeout(&self, item: D::Item, timeout: Duration) -> Result<(), PutError<D::Item>> {
+        self.insert(item, Some(timed(timeout)), D::push)
+    }
+
+    fn put(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
+        self.insert(item, Some(Deadline::Never), D::push)
+    }
+
+    fn poll(&self) -> Option<D::Item> {
+        self.extract(None, D::pop).unwrap_or(None)
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<D::Item>, Interrupted> {
+        self.extract(Some(timed(timeout)), D::pop)
+    }
+
+    fn take(&self) -> Result<D::Item, Interrupted> {
+        loop {
+            if let Some(item) = self.extract(Some(Deadline::Never), D::pop)? {
+                return Ok(item);
+            }
+        }
+    }
+
+    fn drain(&self, max: usize) -> Vec<D::Item> {
+        self.with(|state| {
+            let now = state.items.ready_at().map(|_| clock::now());
+            let mut drained = Vec::with_capacity(max.min(state.items.len()));
+            while drained.len() < max {
+                let ready = match (state.items.ready_at(), now) {
+                    (Some(at), Some(now)) => at <= now,
+                    _ => true,
+                };
+                let Some(item) = (if ready { state.items.pop() } else { None }) else {
+                    break;
+                };
+                drained.push(item);
+            }
+            let wakeups = self.after_removal(state, drained.len());
+            (drained, wakeups)
+        })
+    }
+
+    fn drain_all(&self) -> Vec<D::Item> {
+        self.with(|state| {
+            let mut drained = Vec::with_capacity(state.items.len());
+            drained.extend(std::iter::from_fn(|| state.items.pop()));
+            let wakeups = self.after_removal(state, drained.len());
+            (drained, wakeups)
+        })
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&D::Item) -> bool) -> Option<D::Item> {
+        self.remove_where(|items| items.iter().position(wanted))
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&D::Item) -> bool) -> Vec<D::Item> {
+        self.with(|state| {
+            // All verdicts first: a predicate that panics has changed nothing.
+            let verdicts: Vec<bool> = state.items.iter().map(keep).collect();
+            let removed = state.items.retain(&verdicts);
+            let wakeups = self.after_removal(state, removed.len());
+            (removed, wakeups)
+        })
+    }
+
+    fn visit(&self, look: &mut dyn FnMut(&D::Item)) {
+        let mut guard = self.lock.lock();
+        self.lock.visit(&mut guard).items.iter().for_each(look);
+    }
+
+    fn peek(&self, look: &mut dyn FnMut(&D::Item)) {
+        let mut guard = self.lock.lock();
+        self.lock
+            .visit(&mut guard)
+            .items
+            .peek()
+            .into_iter()
+            .for_each(look);
+    }
+
+    fn len(&self) -> usize {
+        self.shown_len.load(Ordering::Acquire)
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        let capacity = self.shown_capacity.load(Ordering::Acquire);
+        (capacity != UNBOUNDED).then(|| capacity.saturating_sub(self.len()))
+    }
+
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        self.with(|state| {
+            let former = state.items.set_capacity(capacity);
+            let wakeups = state.signal_putters(usize::MAX, self.fairness);
+            (former, wakeups)
+        })
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        let guard = self.lock.lock();
+        Some(Waiting {
+            takers: guard.takers.len(),
+            putters: guard.putters.len(),
+        })
+    }
+}
+
+/// The deadline of a timed call. Never a [`Deadline::Never`], however long: the precedence of
+/// interrupts depends on whether a call is timed.
+pub(super) fn timed(timeout: Duration) -> Deadline {
+    match Deadline::after(timeout) {
+        Deadline::Never => Deadline::At(clock::now() + clock::FAR),
+        at => at,
+    }
+}
+
+impl<D: Discipline> fmt::Debug for Blocking<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocking")
+            .field("len", &self.len())
+            .field("remaining_capacity", &self.remaining_capacity())
+            .finish_non_exhaustive()
+    }
+}

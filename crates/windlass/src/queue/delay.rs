@@ -1,0 +1,126 @@
+//! An unbounded queue whose elements leave when their time has come.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::blocking::{Blocking, Precedence};
+use super::heap::StableHeap;
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use crate::interrupt::Interrupted;
+use crate::sync::clock;
+
+/// Something that is not to be had before a certain time.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use windlass::queue::{BlockingQueue, DelayQueue, Delayed};
+///
+/// struct Lease(Instant);
+/// impl Delayed for Lease {
+///     fn deadline(&self) -> Instant {
+///         self.0
+///     }
+/// }
+///
+/// let queue = DelayQueue::new();
+/// queue.offer(Lease(DelayQueue::<Lease>::after(Duration::from_secs(3600)))).unwrap();
+/// assert!(queue.poll().is_none());
+/// assert_eq!(queue.len(), 1);
+/// ```
+pub trait Delayed {
+    /// The time from which on it may be had; a time that has passed means now.
+    #[doc(alias = "getDelay")]
+    fn deadline(&self) -> Instant;
+}
+
+/// An unbounded queue that gives its elements in the order of their deadlines, and none before it.
+///
+/// Elements with the same deadline leave in order of arrival. `len`, `visit`, `remove_first`,
+/// `retain`, `peek` and `drain_all` treat elements whose time has not come like all others;
+/// `poll`, `take` and `drain` pass them by. However many threads wait, only one of them sleeps
+/// until the next deadline; the others are woken when it is their turn.
+///
+/// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
+/// never waits and never looks. For an example see [`Delayed`].
+pub struct DelayQueue<T: Send + Delayed>(Blocking<ByDeadline<T>>);
+
+impl<T: Send + Delayed> DelayQueue<T> {
+    /// Makes an empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::from_heap(ByDeadline(StableHeap::default()))
+    }
+
+    /// The time `delay` from now, on the clock by which the queue goes; a delay beyond what the
+    /// clock can show is cut to about 146 years.
+    #[must_use]
+    pub fn after(delay: Duration) -> Instant {
+        clock::now() + delay.min(clock::FAR)
+    }
+
+    fn from_heap(heap: ByDeadline<T>) -> Self {
+        Self(Blocking::configured(
+            heap,
+            Fairness::Unfair,
+            Precedence::REMOVAL,
+        ))
+    }
+}
+
+impl<T: Send + Delayed> Default for DelayQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send + Delayed> FromIterator<T> for DelayQueue<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut heap = ByDeadline(StableHeap::default());
+        items.into_iter().for_each(|item| heap.push(item));
+        Self::from_heap(heap)
+    }
+}
+
+struct ByDeadline<T>(StableHeap<T>);
+
+fn by_deadline<T: Delayed>(a: &T, b: &T) -> std::cmp::Ordering {
+    a.deadline().cmp(&b.deadline())
+}
+
+impl<T: Send + Delayed> Discipline for ByDeadline<T> {
+    type Item = T;
+
+    fn push(&mut self, item: T) {
+        self.0.push(item, by_deadline);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.0.pop(by_deadline)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn peek(&self) -> Option<&T> {
+        self.0.peek()
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.0.iter())
+    }
+
+    fn remove(&mut self, at: usize) -> T {
+        self.0.remove(at, by_deadline)
+    }
+
+    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
+        self.0.retain(keep, by_deadline)
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        self.peek().map(Delayed::deadline)
+    }
+}
+
+delegate_queue!(DelayQueue<T: Delayed>, |queue| &queue.0);

@@ -1,0 +1,81 @@
+//! Queues that are another queue with a name and a set-up of their own.
+
+/// Implements [`BlockingQueue`](super::BlockingQueue) and `Debug` by passing everything on.
+///
+/// The `Debug` form names the queue, its length and its first elements.
+macro_rules! delegate_queue {
+    ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
+        impl<$T: Send $(+ $bound)?> BlockingQueue<$T> for $name<$T> {
+            fn offer(&self, item: $T) -> Result<(), PutError<$T>> {
+                let $queue = self;
+                ($inner).offer(item)
+            }
+            fn offer_timeout(&self, item: $T, timeout: Duration) -> Result<(), PutError<$T>> {
+                let $queue = self;
+                ($inner).offer_timeout(item, timeout)
+            }
+            fn put(&self, item: $T) -> Result<(), PutError<$T>> {
+                let $queue = self;
+                ($inner).put(item)
+            }
+            fn poll(&self) -> Option<$T> {
+                let $queue = self;
+                ($inner).poll()
+            }
+            fn poll_timeout(&self, timeout: Duration) -> Result<Option<$T>, Interrupted> {
+                let $queue = self;
+                ($inner).poll_timeout(timeout)
+            }
+            fn take(&self) -> Result<$T, Interrupted> {
+                let $queue = self;
+                ($inner).take()
+            }
+            fn drain(&self, max: usize) -> Vec<$T> {
+                let $queue = self;
+                ($inner).drain(max)
+            }
+            fn drain_all(&self) -> Vec<$T> {
+                let $queue = self;
+                ($inner).drain_all()
+            }
+            fn remove_first(&self, wanted: &mut dyn FnMut(&$T) -> bool) -> Option<$T> {
+                let $queue = self;
+                ($inner).remove_first(wanted)
+            }
+            fn retain(&self, keep: &mut dyn FnMut(&$T) -> bool) -> Vec<$T> {
+                let $queue = self;
+                ($inner).retain(keep)
+            }
+            fn visit(&self, look: &mut dyn FnMut(&$T)) {
+                let $queue = self;
+                ($inner).visit(look);
+            }
+            fn peek(&self, look: &mut dyn FnMut(&$T)) {
+                let $queue = self;
+                ($inner).peek(look);
+            }
+            fn len(&self) -> usize {
+                let $queue = self;
+                ($inner).len()
+            }
+            fn remaining_capacity(&self) -> Option<usize> {
+                let $queue = self;
+                ($inner).remaining_capacity()
+            }
+            fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+                let $queue = self;
+                ($inner).set_capacity(capacity)
+            }
+            fn waiting(&self) -> Option<Waiting> {
+                let $queue = self;
+                ($inner).waiting()
+            }
+        }
+
+        impl<$T: Send + fmt::Debug $(+ $bound)?> fmt::Debug for $name<$T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $crate::queue::describe(self, stringify!($name), f)
+            }
+        }
+    };
+}

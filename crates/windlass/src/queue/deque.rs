@@ -1,0 +1,263 @@
+//! A queue with two ends, with or without a bound.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use super::blocking::{Blocking, Precedence, timed};
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting, discipline};
+use crate::interrupt::Interrupted;
+use crate::sync::Deadline;
+
+/// A queue that can be filled and emptied at both ends.
+///
+/// As a [`BlockingQueue`] it is filled at the tail and emptied at the head. Both ends share one
+/// bound, and a thread that waits at one end is served by what happens at the other.
+///
+/// A pending interrupt ends the timed calls even where they need not wait; `take` and `put` look
+/// only when they have to wait.
+///
+/// ```
+/// use windlass::queue::{BlockingQueue, LinkedBlockingDeque};
+///
+/// let deque = LinkedBlockingDeque::new();
+/// deque.offer_last(2).unwrap();
+/// deque.offer_first(1).unwrap();
+/// deque.offer_last(3).unwrap();
+/// assert_eq!(deque.poll_last(), Some(3));
+/// assert_eq!(deque.take().unwrap(), 1);
+/// ```
+pub struct LinkedBlockingDeque<T: Send>(Blocking<Ends<T>>);
+
+#[derive(Debug)]
+struct Ends<T> {
+    items: VecDeque<T>,
+    capacity: Option<usize>,
+}
+
+impl<T: Send> LinkedBlockingDeque<T> {
+    /// Makes a deque without a bound.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::from_ends(VecDeque::new(), None)
+    }
+
+    /// Makes a deque with room for `capacity` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`CapacityError::Zero`].
+    pub fn with_capacity(capacity: usize) -> Result<Self, CapacityError> {
+        if capacity == 0 {
+            return Err(CapacityError::Zero);
+        }
+        Ok(Self::from_ends(VecDeque::new(), Some(capacity)))
+    }
+
+    fn from_ends(items: VecDeque<T>, capacity: Option<usize>) -> Self {
+        let ends = Ends { items, capacity };
+        Self(Blocking::configured(
+            ends,
+            Fairness::Unfair,
+            Precedence::TIMED,
+        ))
+    }
+
+    /// Places the element at the head if there is room right now.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Full`], with the element.
+    #[doc(alias = "push")]
+    #[doc(alias = "addFirst")]
+    pub fn offer_first(&self, item: T) -> Result<(), PutError<T>> {
+        self.0.insert(item, None, Ends::push_front)
+    }
+
+    /// Places the element at the tail if there is room right now.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Full`], with the element.
+    #[doc(alias = "addLast")]
+    pub fn offer_last(&self, item: T) -> Result<(), PutError<T>> {
+        self.0.insert(item, None, Ends::push)
+    }
+
+    /// Places the element at the head, waiting for room for as long as `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
+    pub fn offer_first_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+        self.0.insert(item, Some(timed(timeout)), Ends::push_front)
+    }
+
+    /// Places the element at the tail, waiting for room for as long as `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
+    pub fn offer_last_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+        self.0.insert(item, Some(timed(timeout)), Ends::push)
+    }
+
+    /// Places the element at the head, waiting for room.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Interrupted`], with the element.
+    pub fn put_first(&self, item: T) -> Result<(), PutError<T>> {
+        self.0.insert(item, Some(Deadline::Never), Ends::push_front)
+    }
+
+    /// Places the element at the tail, waiting for room.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Interrupted`], with the element.
+    pub fn put_last(&self, item: T) -> Result<(), PutError<T>> {
+        self.0.insert(item, Some(Deadline::Never), Ends::push)
+    }
+
+    /// Takes the element at the head if there is one right now.
+    #[doc(alias = "pop")]
+    pub fn poll_first(&self) -> Option<T> {
+        self.0.extract(None, Ends::pop).unwrap_or(None)
+    }
+
+    /// Takes the element at the tail if there is one right now.
+    pub fn poll_last(&self) -> Option<T> {
+        self.0.extract(None, Ends::pop_back).unwrap_or(None)
+    }
+
+    /// Takes the element at the head, waiting for one for as long as `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`].
+    pub fn poll_first_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+        self.0.extract(Some(timed(timeout)), Ends::pop)
+    }
+
+    /// Takes the element at the tail, waiting for one for as long as `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`].
+    pub fn poll_last_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+        self.0.extract(Some(timed(timeout)), Ends::pop_back)
+    }
+
+    /// Takes the element at the head, waiting for one.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`].
+    pub fn take_first(&self) -> Result<T, Interrupted> {
+        self.take_with(Ends::pop)
+    }
+
+    /// Takes the element at the tail, waiting for one.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`].
+    pub fn take_last(&self) -> Result<T, Interrupted> {
+        self.take_with(Ends::pop_back)
+    }
+
+    fn take_with(&self, pop: fn(&mut Ends<T>) -> Option<T>) -> Result<T, Interrupted> {
+        loop {
+            if let Some(item) = self.0.extract(Some(Deadline::Never), pop)? {
+                return Ok(item);
+            }
+        }
+    }
+
+    /// Shows the element at the head to `look`.
+    pub fn peek_first(&self, look: impl FnOnce(&T)) {
+        self.0
+            .with(|state| (state.items.items.front().map(look), ()));
+    }
+
+    /// Shows the element at the tail to `look`.
+    pub fn peek_last(&self, look: impl FnOnce(&T)) {
+        self.0
+            .with(|state| (state.items.items.back().map(look), ()));
+    }
+
+    /// Takes the last element, seen from the head, for which `wanted` holds.
+    #[doc(alias = "removeLastOccurrence")]
+    pub fn remove_last(&self, mut wanted: impl FnMut(&T) -> bool) -> Option<T> {
+        self.0
+            .remove_where(|ends| ends.items.iter().rposition(&mut wanted))
+    }
+
+    /// Shows every element to `look`, from the tail to the head.
+    #[doc(alias = "descendingIterator")]
+    pub fn visit_rev(&self, look: impl FnMut(&T)) {
+        self.0
+            .with(|state| (state.items.items.iter().rev().for_each(look), ()));
+    }
+}
+
+impl<T: Send> Default for LinkedBlockingDeque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send> FromIterator<T> for LinkedBlockingDeque<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self::from_ends(items.into_iter().collect(), None)
+    }
+}
+
+impl<T> Ends<T> {
+    fn push_front(&mut self, item: T) {
+        self.items.push_front(item);
+    }
+
+    fn pop_back(&mut self) -> Option<T> {
+        self.items.pop_back()
+    }
+}
+
+impl<T: Send> Discipline for Ends<T> {
+    type Item = T;
+
+    fn push(&mut self, item: T) {
+        self.items.push_back(item);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.items.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn peek(&self) -> Option<&T> {
+        self.items.front()
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.items.iter())
+    }
+
+    fn remove(&mut self, at: usize) -> T {
+        self.items.remove(at).expect("the place comes from `iter`")
+    }
+
+    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
+        discipline::partition(&mut self.items, keep)
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        self.capacity
+    }
+}
+
+delegate_queue!(LinkedBlockingDeque<T>, |queue| &queue.0);

@@ -1,0 +1,125 @@
+//! What a queue answers when it cannot do as asked; an element is never lost in it.
+
+use std::error::Error;
+use std::fmt;
+
+/// An element that could not be placed, and why.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PutError<T> {
+    /// There is no room, and the call does not wait.
+    Full(T),
+    /// There was no room before the time was up.
+    TimedOut(T),
+    /// The waiting thread was interrupted; its flag is clear.
+    Interrupted(T),
+    /// The queue's admission rule does not take this element.
+    Refused(T),
+}
+
+impl<T> PutError<T> {
+    /// The element.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Full(item)
+            | Self::TimedOut(item)
+            | Self::Interrupted(item)
+            | Self::Refused(item) => item,
+        }
+    }
+
+    /// Whether there was no room, at once or before the time was up.
+    pub const fn is_full(&self) -> bool {
+        matches!(self, Self::Full(_) | Self::TimedOut(_))
+    }
+
+    /// Whether the waiting thread was interrupted.
+    pub const fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Interrupted(_))
+    }
+
+    const fn reason(&self) -> &'static str {
+        match self {
+            Self::Full(_) => "the queue is full",
+            Self::TimedOut(_) => "the queue was full until the time was up",
+            Self::Interrupted(_) => "the thread was interrupted while it waited for room",
+            Self::Refused(_) => "the queue does not admit this element",
+        }
+    }
+}
+
+/// Names the reason only, so that elements need no `Debug`.
+impl<T> fmt::Debug for PutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::TimedOut(_) => "TimedOut(..)",
+            Self::Interrupted(_) => "Interrupted(..)",
+            Self::Refused(_) => "Refused(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for PutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+impl<T> Error for PutError<T> {}
+
+/// A bound that a queue cannot have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CapacityError {
+    /// A bound of zero; only a [`SynchronousQueue`](super::SynchronousQueue) holds nothing.
+    Zero,
+    /// The bound of this queue is fixed for its life.
+    NotResizable,
+    /// More elements were given than the bound admits.
+    TooManyElements,
+}
+
+impl fmt::Display for CapacityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "a queue needs room for at least one element",
+            Self::NotResizable => "the capacity of this queue cannot be changed",
+            Self::TooManyElements => "more elements than the queue has room for",
+        })
+    }
+}
+
+impl Error for CapacityError {}
+
+/// The part of a sequence that found no room.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unplaced<T> {
+    /// How many elements before it were placed.
+    pub placed: usize,
+    /// The refused element and all that followed it.
+    pub rest: Vec<T>,
+}
+
+impl<T> fmt::Debug for Unplaced<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unplaced")
+            .field("placed", &self.placed)
+            .field("rest", &self.rest.len())
+            .finish()
+    }
+}
+
+impl<T> fmt::Display for Unplaced<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} elements found no room after {} were placed",
+            self.rest.len(),
+            self.placed
+        )
+    }
+}
+
+impl<T> Error for Unplaced<T> {}

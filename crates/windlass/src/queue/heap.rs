@@ -1,0 +1,236 @@
+//! A binary heap, least on top, in which equals keep their order of arrival.
+//!
+//! Unlike `std`'s heap it can remove from the middle, and it compares before it moves: every
+//! operation first walks the path that an element will take, and only then moves anything. A
+//! comparison that panics therefore leaves the heap as it was.
+
+use std::cmp::Ordering;
+
+/// The heap. The order is given to each operation, since it may be a closure of the owner's.
+#[derive(Debug)]
+pub(super) struct StableHeap<T> {
+    entries: Vec<Entry<T>>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    item: T,
+    sequence: u64,
+}
+
+impl<T> Default for StableHeap<T> {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
+}
+
+impl<T> StableHeap<T> {
+    pub(super) fn with_capacity(hint: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(hint),
+            next: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn peek(&self) -> Option<&T> {
+        self.entries.first().map(|entry| &entry.item)
+    }
+
+    /// All elements, in the order of the structure.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().map(|entry| &entry.item)
+    }
+
+    pub(super) fn push(&mut self, item: T, compare: impl Fn(&T, &T) -> Ordering) {
+        let entry = Entry {
+            item,
+            sequence: self.next,
+        };
+        let path = self.path_up(self.entries.len(), &entry, &compare);
+        self.next += 1;
+        self.entries.push(entry);
+        self.follow(self.entries.len() - 1, &path);
+    }
+
+    pub(super) fn pop(&mut self, compare: impl Fn(&T, &T) -> Ordering) -> Option<T> {
+        if self.entries.is_empty() {
+            None
+        } else {
+            Some(self.remove(0, compare))
+        }
+    }
+
+    /// Takes out the element at this place in the order of [`iter`](Self::iter).
+    pub(super) fn remove(&mut self, at: usize, compare: impl Fn(&T, &T) -> Ordering) -> T {
+        let last = self.entries.len() - 1;
+        if at == last {
+            return self.entries.swap_remove(at).item;
+        }
+        // The last element takes the free place, and goes up or down from there.
+        let filler = &self.entries[last];
+        let mut path = self.path_up(at, filler, &compare);
+        if path.is_empty() {
+            path = self.path_down(at, last, filler, &compare);
+        }
+        let removed = self.entries.swap_remove(at);
+        self.follow(at, &path);
+        removed.item
+    }
+
+    /// Keeps what `keep` marks, by place in the order of [`iter`](Self::iter).
+    pub(super) fn retain(&mut self, keep: &[bool], compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+        let mut removed = Vec::new();
+        let mut verdicts = keep.iter();
+        for entry in std::mem::take(&mut self.entries) {
+            if verdicts.next().copied().unwrap_or(true) {
+                self.entries.push(entry);
+            } else {
+                removed.push(entry.item);
+            }
+        }
+        for at in (0..self.entries.len() / 2).rev() {
+            let path = self.path_down(at, self.entries.len(), &self.entries[at], &compare);
+            self.follow(at, &path);
+        }
+        removed
+    }
+
+    /// The places that an element put at `at` passes on its way up.
+    fn path_up(
+        &self,
+        mut at: usize,
+        entry: &Entry<T>,
+        compare: &impl Fn(&T, &T) -> Ordering,
+    ) -> Vec<usize> {
+        let mut path = Vec::new();
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if !entry.precedes(&self.entries[parent], compare) {
+                break;
+            }
+            path.push(parent);
+            at = parent;
+        }
+        path
+    }
+
+    /// The places that an element put at `at` passes on its way down, among the first `len`.
+    fn path_down(
+        &self,
+        mut at: usize,
+        len: usize,
+        entry: &Entry<T>,
+        compare: &impl Fn(&T, &T) -> Ordering,
+    ) -> Vec<usize> {
+        let mut path = Vec::new();
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= len {
+                return path;
+            }
+            let right = child + 1;
+            if right < len && self.entries[right].precedes(&self.entries[child], compare) {
+                child = right;
+            }
+            if !self.entries[child].precedes(entry, compare) {
+                return path;
+            }
+            path.push(child);
+            at = child;
+        }
+    }
+
+    /// Moves the element at `at` along the path; those on it move one step the other way.
+    fn follow(&mut self, mut at: usize, path: &[usize]) {
+        for &next in path {
+            self.entries.swap(at, next);
+            at = next;
+        }
+    }
+}
+
+impl<T> Entry<T> {
+    fn precedes(&self, other: &Self, compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+        match compare(&self.item, &other.item) {
+            Ordering::Less => true,
+            Ordering::Equal => self.sequence < other.sequence,
+            Ordering::Greater => false,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::StableHeap;
+
+    fn sorted(mut heap: StableHeap<(u32, u32)>) -> Vec<(u32, u32)> {
+        std::iter::from_fn(|| heap.pop(|a, b| a.0.cmp(&b.0))).collect()
+    }
+
+    fn heap_of(keys: &[u32]) -> StableHeap<(u32, u32)> {
+        let mut heap = StableHeap::default();
+        for (at, &key) in keys.iter().enumerate() {
+            heap.push((key, u32::try_from(at).unwrap()), |a, b| a.0.cmp(&b.0));
+        }
+        heap
+    }
+
+    #[test]
+    fn equals_leave_in_order_of_arrival() {
+        let order = sorted(heap_of(&[2, 1, 2, 1, 2, 1, 2, 1]));
+        assert_eq!(
+            order,
+            [
+                (1, 1),
+                (1, 3),
+                (1, 5),
+                (1, 7),
+                (2, 0),
+                (2, 2),
+                (2, 4),
+                (2, 6)
+            ]
+        );
+    }
+
+    #[test]
+    fn removing_any_element_keeps_the_order_of_the_rest() {
+        let keys = [5, 3, 8, 1, 9, 2, 7, 3, 3, 0, 6];
+        for at in 0..keys.len() {
+            let mut heap = heap_of(&keys);
+            let removed = heap.remove(at, |a, b| a.0.cmp(&b.0));
+            let mut expected = sorted(heap_of(&keys));
+            expected.retain(|entry| *entry != removed);
+            assert_eq!(sorted(heap), expected, "without place {at}");
+        }
+    }
+
+    #[test]
+    fn retaining_keeps_the_order_of_the_rest() {
+        let mut heap = heap_of(&[5, 3, 8, 1, 9, 2, 7, 3, 3, 0, 6]);
+        let keep: Vec<bool> = heap.iter().map(|entry| entry.0 % 3 != 0).collect();
+        let mut removed = heap.retain(&keep, |a, b| a.0.cmp(&b.0));
+        removed.sort_unstable();
+        assert_eq!(removed, [(0, 9), (3, 1), (3, 7), (3, 8), (6, 10), (9, 4)]);
+        assert_eq!(sorted(heap), [(1, 3), (2, 5), (5, 0), (7, 6), (8, 2)]);
+    }
+
+    #[test]
+    fn a_comparison_that_panics_changes_nothing() {
+        let mut heap = heap_of(&[4, 2, 6]);
+        let pushed = catch_unwind(AssertUnwindSafe(|| {
+            heap.push((1, 99), |_, _| panic!("no order"));
+        }));
+        assert!(pushed.is_err());
+        let popped = catch_unwind(AssertUnwindSafe(|| heap.pop(|_, _| panic!("no order"))));
+        assert!(popped.is_err());
+        assert_eq!(sorted(heap), [(2, 1), (4, 0), (6, 2)]);
+    }
+}

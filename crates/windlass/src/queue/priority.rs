@@ -1,0 +1,142 @@
+//! An unbounded queue that gives its least element first.
+//!
+//! Equal elements leave in the order in which they came, which the JDK leaves open.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::blocking::{Blocking, Precedence};
+use super::heap::StableHeap;
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use crate::interrupt::Interrupted;
+
+/// The order of a [`PriorityBlockingQueue`].
+type Compare<T> = Arc<dyn Fn(&T, &T) -> Ordering + Send + Sync>;
+
+/// An unbounded queue whose `take` gives the least element, and equal elements in order of arrival.
+///
+/// `std`'s `BinaryHeap` gives the greatest first; this one, like the JDK's, the least. Elements
+/// need no `Ord` of their own with [`with_comparator`](Self::with_comparator) or
+/// [`by_key`](Self::by_key). `visit` and snapshots are in no particular order.
+///
+/// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
+/// never waits and never looks.
+///
+/// ```
+/// use windlass::queue::{BlockingQueue, PriorityBlockingQueue};
+///
+/// let queue = PriorityBlockingQueue::by_key(|task: &(u8, &str)| task.0);
+/// queue.offer((2, "tidy up")).unwrap();
+/// queue.offer((1, "put out the fire")).unwrap();
+/// assert_eq!(queue.poll(), Some((1, "put out the fire")));
+/// ```
+pub struct PriorityBlockingQueue<T: Send>(Blocking<Heap<T>>);
+
+impl<T: Send> PriorityBlockingQueue<T> {
+    /// Makes a queue in the elements' own order.
+    #[must_use]
+    pub fn new() -> Self
+    where
+        T: Ord + 'static,
+    {
+        Self::with_comparator(T::cmp)
+    }
+
+    /// Makes a queue in the elements' own order, with memory for `hint` of them (zero is fine).
+    #[must_use]
+    pub fn with_size_hint(hint: usize) -> Self
+    where
+        T: Ord + 'static,
+    {
+        Self::from_heap(Heap::new(Arc::new(T::cmp), hint))
+    }
+
+    /// Makes a queue in the order that `compare` gives.
+    pub fn with_comparator(compare: impl Fn(&T, &T) -> Ordering + Send + Sync + 'static) -> Self {
+        Self::from_heap(Heap::new(Arc::new(compare), 0))
+    }
+
+    /// Makes a queue in the order of the elements' keys.
+    pub fn by_key<K: Ord>(key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
+        Self::with_comparator(move |a, b| key(a).cmp(&key(b)))
+    }
+
+    /// Compares two elements as this queue does.
+    pub fn compare(&self, a: &T, b: &T) -> Ordering {
+        let compare = self.0.with(|state| (Arc::clone(&state.items.compare), ()));
+        compare(a, b)
+    }
+
+    fn from_heap(heap: Heap<T>) -> Self {
+        Self(Blocking::configured(
+            heap,
+            Fairness::Unfair,
+            Precedence::REMOVAL,
+        ))
+    }
+}
+
+impl<T: Send + Ord + 'static> Default for PriorityBlockingQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send + Ord + 'static> FromIterator<T> for PriorityBlockingQueue<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut heap = Heap::new(Arc::new(T::cmp), 0);
+        items.into_iter().for_each(|item| heap.push(item));
+        Self::from_heap(heap)
+    }
+}
+
+/// The heap and its order.
+struct Heap<T> {
+    entries: StableHeap<T>,
+    compare: Compare<T>,
+}
+
+impl<T> Heap<T> {
+    fn new(compare: Compare<T>, hint: usize) -> Self {
+        Self {
+            entries: StableHeap::with_capacity(hint),
+            compare,
+        }
+    }
+}
+
+impl<T: Send> Discipline for Heap<T> {
+    type Item = T;
+
+    fn push(&mut self, item: T) {
+        self.entries.push(item, &*self.compare);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.entries.pop(&*self.compare)
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn peek(&self) -> Option<&T> {
+        self.entries.peek()
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.entries.iter())
+    }
+
+    fn remove(&mut self, at: usize) -> T {
+        self.entries.remove(at, &*self.compare)
+    }
+
+    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
+        self.entries.retain(keep, &*self.compare)
+    }
+}
+
+delegate_queue!(PriorityBlockingQueue<T>, |queue| &queue.0);

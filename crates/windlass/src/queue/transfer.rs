@@ -1,0 +1,416 @@
+//! An unbounded queue whose producers may wait until their element has been received.
+//!
+//! Elements and takers never wait at the same time: an element goes to the taker that has waited
+//! longest, or into line. An element in line may belong to a producer that waits for its receipt;
+//! whoever takes it out of the line signals that producer.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::blocking::timed;
+use super::lock::QueueLock;
+use super::{BlockingQueue, PutError, Waiting, discipline};
+use crate::interrupt::{Interrupted, Record, interrupted};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Deadline, Mutex};
+use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
+
+/// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
+/// when the element has been received.
+///
+/// A pending interrupt ends a call only if it has to wait; what is there is still taken.
+///
+/// Removing an element that is being transferred (`remove_first`, `retain`, `drain`) counts as its
+/// receipt.
+///
+/// ```
+/// use windlass::queue::{BlockingQueue, LinkedTransferQueue};
+///
+/// let queue = LinkedTransferQueue::new();
+/// assert!(queue.try_transfer("nobody waits").is_err());
+/// std::thread::scope(|scope| {
+///     let receipt = scope.spawn(|| queue.transfer("signed for"));
+///     assert_eq!(queue.take().unwrap(), "signed for");
+///     assert_eq!(receipt.join().unwrap(), Ok(()));
+/// });
+/// ```
+pub struct LinkedTransferQueue<T: Send> {
+    lock: QueueLock<State<T>>,
+    shown_len: AtomicUsize,
+}
+
+/// Where a taker receives; filled under the queue's lock before the taker is signalled.
+type Slot<T> = Arc<Mutex<Option<T>>>;
+
+struct State<T> {
+    line: VecDeque<Entry<T>>,
+    takers: WaitQueue<Slot<T>>,
+}
+
+struct Entry<T> {
+    item: T,
+    /// The producer that waits for the receipt, if one does.
+    sender: Option<Arc<Record>>,
+}
+
+impl<T> Entry<T> {
+    /// Takes the element; the producer that waits is signalled, and woken by what comes along.
+    fn receive(self) -> (T, Option<Wakeup>) {
+        (self.item, self.sender.map(Wakeup::signal))
+    }
+}
+
+impl<T: Send> LinkedTransferQueue<T> {
+    /// Makes an empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        let state = State {
+            line: VecDeque::new(),
+            takers: WaitQueue::default(),
+        };
+        Self {
+            lock: QueueLock::new(state),
+            shown_len: AtomicUsize::new(0),
+        }
+    }
+
+    /// Puts the element in and waits until somebody has received it.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Interrupted`], with the element, which has left the queue.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits for ever if nobody ever takes it and nobody interrupts.
+    pub fn transfer(&self, item: T) -> Result<(), PutError<T>> {
+        self.transfer_by(item, Deadline::Never)
+    }
+
+    /// Hands the element to a taker that waits already.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Full`], with the element, if nobody waits; nothing is queued.
+    pub fn try_transfer(&self, item: T) -> Result<(), PutError<T>> {
+        self.hand_over(item).map_err(PutError::Full)
+    }
+
+    /// Puts the element in and waits, for as long as `timeout`, until somebody has received it.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element, which has left the
+    /// queue.
+    #[doc(alias = "tryTransfer")]
+    pub fn try_transfer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+        self.transfer_by(item, timed(timeout))
+    }
+
+    /// Whether a thread waits for an element.
+    pub fn has_waiting_consumer(&self) -> bool {
+        self.waiting_consumer_count() > 0
+    }
+
+    /// How many threads wait for an element.
+    pub fn waiting_consumer_count(&self) -> usize {
+        self.lock.lock().takers.len()
+    }
+
+    /// Gives the element to the taker that has waited longest, if one does.
+    fn hand_over(&self, item: T) -> Result<(), T> {
+        let mut state = self.lock.lock();
+        let Some((wakeup, slot)) = state.takers.signal_oldest() else {
+            return Err(item);
+        };
+        *slot.lock() = Some(item);
+        drop(state);
+        drop(wakeup);
+        Ok(())
+    }
+
+    fn enqueue(&self, item: T) {
+        let mut state = self.lock.lock();
+        let wakeup = match state.takers.signal_oldest() {
+            Some((wakeup, slot)) => {
+                *slot.lock() = Some(item);
+                Some(wakeup)
+            }
+            None => {
+                state.line.push_back(Entry { item, sender: None });
+                self.show(&state);
+                None
+            }
+        };
+        drop(state);
+        drop(wakeup);
+    }
+
+    fn transfer_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
+        let mut state = self.lock.lock();
+        if let Some((wakeup, slot)) = state.takers.signal_oldest() {
+            *slot.lock() = Some(item);
+            drop(state);
+            drop(wakeup);
+            return Ok(());
+        }
+        if deadline.has_passed() {
+            drop(state);
+            return Err(if interrupted() {
+                PutError::Interrupted(item)
+            } else {
+                PutError::TimedOut(item)
+            });
+        }
+        let me = enlist();
+        state.line.push_back(Entry {
+            item,
+            sender: Some(Arc::clone(&me)),
+        });
+        self.show(&state);
+        drop(state);
+        let parked = sleep(&me, deadline);
+        let mut state = self.lock.lock();
+        if me.is_signalled() {
+            return Ok(());
+        }
+        let mine = |entry: &Entry<T>| entry.sender.as_ref().is_some_and(|s| Arc::ptr_eq(s, &me));
+        let entry = state
+            .line
+            .iter()
+            .position(mine)
+            .and_then(|at| state.line.remove(at));
+        self.show(&state);
+        drop(state);
+        let item = entry
+            .expect("an entry that nobody received is still in line")
+            .item;
+        match gave_up(&me, parked) {
+            Wait::TimedOut => Err(PutError::TimedOut(item)),
+            _ => Err(PutError::Interrupted(item)),
+        }
+    }
+
+    fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
+        let mut state = self.lock.lock();
+        if let Some(entry) = state.line.pop_front() {
+            self.show(&state);
+            let (item, wakeup) = entry.receive();
+            drop(state);
+            drop(wakeup);
+            return Ok(Some(item));
+        }
+        let Some(deadline) = deadline else {
+            return Ok(None);
+        };
+        if deadline.has_passed() {
+            drop(state);
+            return if interrupted() {
+                Err(Interrupted)
+            } else {
+                Ok(None)
+            };
+        }
+        let slot = Slot::default();
+        let place = Arc::clone(&slot);
+        let waited = wait(
+            self.lock.mutex(),
+            state,
+            |state| &mut state.takers,
+            place,
+            deadline,
+        );
+        drop(waited.guard);
+        match waited.how {
+            Wait::Signalled => Ok(slot.lock().take()),
+            Wait::TimedOut => Ok(None),
+            Wait::Interrupted => Err(Interrupted),
+        }
+    }
+
+    /// Takes entries out with `f`, which may be user code, and signals their senders.
+    fn remove(&self, f: impl FnOnce(&mut VecDeque<Entry<T>>) -> Vec<Entry<T>>) -> Vec<T> {
+        let mut guard = self.lock.lock();
+        let removed = f(&mut self.lock.visit(&mut guard).line);
+        self.show(&guard);
+        let received: Vec<_> = removed.into_iter().map(Entry::receive).collect();
+        drop(guard);
+        received.into_iter().map(|(item, _wakeup)| item).collect()
+    }
+
+    fn show(&self, state: &State<T>) {
+        self.shown_len.store(state.line.len(), Ordering::Release);
+    }
+}
+
+impl<T: Send> Default for LinkedTransferQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send> FromIterator<T> for LinkedTransferQueue<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let queue = Self::new();
+        items.into_iter().for_each(|item| queue.enqueue(item));
+        queue
+    }
+}
+
+impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
+    fn offer(&self, item: T) -> Result<(), PutError<T>> {
+        self.enqueue(item);
+        Ok(())
+    }
+
+    fn offer_timeout(&self, item: T, _timeout: Duration) -> Result<(), PutError<T>> {
+        self.enqueue(item);
+        Ok(())
+    }
+
+    fn put(&self, item: T) -> Result<(), PutError<T>> {
+        self.enqueue(item);
+        Ok(())
+    }
+
+    fn poll(&self) -> Option<T> {
+        self.take_by(None).unwrap_or(None)
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+        self.take_by(Some(timed(timeout)))
+    }
+
+    fn take(&self) -> Result<T, Interrupted> {
+        loop {
+            if let Some(item) = self.take_by(Some(Deadline::Never))? {
+                return Ok(item);
+            }
+        }
+    }
+
+    fn drain(&self, max: usize) -> Vec<T> {
+        self.remove(|line| {
+            let count = max.min(line.len());
+            line.drain(..count).collect()
+        })
+    }
+
+    fn drain_all(&self) -> Vec<T> {
+        self.remove(|line| line.drain(..).collect())
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
+        let removed = self.remove(|line| {
+            let at = line.iter().position(|entry| wanted(&entry.item));
+            Vec::from_iter(at.and_then(|at| line.remove(at)))
+        });
+        removed.into_iter().next()
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
+        self.remove(|line| {
+            // All verdicts first: a predicate that panics has changed nothing.
+            let verdicts: Vec<bool> = line.iter().map(|entry| keep(&entry.item)).collect();
+            discipline::partition(line, &verdicts)
+        })
+    }
+
+    fn visit(&self, look: &mut dyn FnMut(&T)) {
+        let mut guard = self.lock.lock();
+        self.lock
+            .visit(&mut guard)
+            .line
+            .iter()
+            .for_each(|entry| look(&entry.item));
+    }
+
+    fn peek(&self, look: &mut dyn FnMut(&T)) {
+        let mut guard = self.lock.lock();
+        self.lock
+            .visit(&mut guard)
+            .line
+            .front()
+            .into_iter()
+            .for_each(|entry| look(&entry.item));
+    }
+
+    fn len(&self) -> usize {
+        self.shown_len.load(Ordering::Acquire)
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        None
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        let state = self.lock.lock();
+        let putters = state
+            .line
+            .iter()
+            .filter(|entry| entry.sender.is_some())
+            .count();
+        Some(Waiting {
+            takers: state.takers.len(),
+            putters,
+        })
+    }
+}
+
+impl<T: Send + fmt::Debug> fmt::Debug for LinkedTransferQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::describe(self, "LinkedTransferQueue", f)
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::LinkedTransferQueue;
+    use crate::interrupt;
+    use crate::queue::{BlockingQueue, PutError};
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn a_transfer_returns_when_its_element_has_been_received() {
+        model(|| {
+            let queue = Arc::new(LinkedTransferQueue::new());
+            let theirs = Arc::clone(&queue);
+            let sender = thread::Builder::new()
+                .spawn(move || theirs.transfer(7))
+                .unwrap();
+            assert_eq!(queue.take(), Ok(7));
+            assert_eq!(sender.join().unwrap(), Ok(()));
+            assert_eq!(queue.len(), 0);
+        });
+    }
+
+    #[test]
+    fn an_interrupted_transfer_is_received_or_withdrawn_never_both() {
+        model(|| {
+            let queue = Arc::new(LinkedTransferQueue::new());
+            let me = interrupt::current();
+            let theirs = Arc::clone(&queue);
+            let other = thread::Builder::new()
+                .spawn(move || {
+                    let taken = theirs.poll();
+                    me.interrupt();
+                    taken
+                })
+                .unwrap();
+            let sent = queue.transfer(7);
+            let taken = other.join().unwrap();
+            match sent {
+                Ok(()) => assert_eq!(taken, Some(7)),
+                Err(refused) => {
+                    assert_eq!(refused, PutError::Interrupted(7));
+                    assert_eq!((taken, queue.len()), (None, 0));
+                }
+            }
+            let _ = interrupt::interrupted();
+        });
+    }
+}

@@ -1,0 +1,395 @@
+//! A first-in-first-out queue with a lock at each end.
+//!
+//! Producers append to the *inbox* under the front lock. Consumers take from the *outbox* under
+//! the back lock; when it is empty they take the front lock too and swap the two boxes, so the
+//! locks meet once for a whole batch and producers and consumers hardly ever wait for each other.
+//! The order is exact: everything in the outbox is older than everything in the inbox.
+//!
+//! Lock order: back, then front.
+//!
+//! What lies where, and why nobody sleeps past a wake-up:
+//! - `takers` live with the inbox. A taker enlists under the front lock, having seen both boxes
+//!   empty under both locks; a producer appends and signals under the front lock.
+//! - `putters` live with the outbox. A putter enlists under the back lock, having seen the queue
+//!   full under both locks; places become free under the back lock only.
+//!
+//! So each wait is decided and announced under the lock that its wake-up needs, and no pair of
+//! atomics has to be ordered against each other.
+
+use std::time::Duration;
+
+use super::blocking::timed;
+use super::blocks::Blocks;
+use super::lock::QueueLock;
+use super::{BlockingQueue, CapacityError, PutError, Waiting};
+use crate::interrupt::{Interrupted, interrupted};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Deadline, MutexGuard};
+use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+
+#[derive(Debug)]
+pub(super) struct TwoLock<T> {
+    back: QueueLock<Back<T>>,
+    front: QueueLock<Front<T>>,
+    /// Elements in the outbox. Raised under both locks, lowered under the back lock: so whoever
+    /// holds the front lock reads a number that can only be too high by what is taken meanwhile,
+    /// and a producer never exceeds the bound.
+    outbox_len: AtomicUsize,
+    /// Elements in the inbox, and the bound, as last left under the front lock: for code that
+    /// runs under both locks and asks for the length.
+    shown_inbox_len: AtomicUsize,
+    shown_capacity: AtomicUsize,
+    bound: Bound,
+}
+
+/// Whether the bound can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    Fixed,
+    Changeable,
+}
+
+/// Stands for "no bound" in the atomic that shows the capacity.
+const UNBOUNDED: usize = usize::MAX;
+
+#[derive(Debug)]
+struct Front<T> {
+    inbox: Blocks<T>,
+    takers: WaitQueue,
+    capacity: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Back<T> {
+    outbox: Blocks<T>,
+    putters: WaitQueue,
+}
+
+type FrontGuard<'a, T> = MutexGuard<'a, Front<T>>;
+type BackGuard<'a, T> = MutexGuard<'a, Back<T>>;
+
+impl<T: Send> TwoLock<T> {
+    pub(super) fn new(capacity: Option<usize>, bound: Bound) -> Self {
+        let front = Front {
+            inbox: Blocks::default(),
+            takers: WaitQueue::default(),
+            capacity,
+        };
+        let back = Back {
+            outbox: Blocks::default(),
+            putters: WaitQueue::default(),
+        };
+        Self {
+            back: QueueLock::new(back),
+            front: QueueLock::new(front),
+            outbox_len: AtomicUsize::new(0),
+            shown_inbox_len: AtomicUsize::new(0),
+            shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
+            bound,
+        }
+    }
+
+    /// Appends without looking at the bound.
+    pub(super) fn append(&self, item: T) {
+        let mut front = self.front.lock();
+        let wakeup = self.push(&mut front, item);
+        drop(front);
+        drop(wakeup);
+    }
+
+    /// Appends, and signals the taker that has waited longest.
+    fn push(&self, front: &mut Front<T>, item: T) -> Option<Wakeup> {
+        front.inbox.push(item);
+        self.shown_inbox_len
+            .store(front.inbox.len(), Ordering::Relaxed);
+        front.takers.signal_one()
+    }
+
+    fn put_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
+        if interrupted() {
+            return Err(PutError::Interrupted(item));
+        }
+        // Most calls find room, and need the front lock only.
+        let Err(refused) = self.offer(item) else {
+            return Ok(());
+        };
+        let item = refused.into_inner();
+        let mut back = self.back.lock();
+        loop {
+            let mut front = self.front.lock();
+            if self.room(&front) > 0 {
+                let wakeup = self.push(&mut front, item);
+                drop(front);
+                drop(back);
+                drop(wakeup);
+                return Ok(());
+            }
+            drop(front);
+            let how = if deadline.has_passed() {
+                if interrupted() {
+                    Wait::Interrupted
+                } else {
+                    Wait::TimedOut
+                }
+            } else {
+                let waited = wait(
+                    self.back.mutex(),
+                    back,
+                    |back| &mut back.putters,
+                    (),
+                    deadline,
+                );
+                back = waited.guard;
+                waited.how
+            };
+            match how {
+                Wait::Signalled => {}
+                Wait::TimedOut => return Err(PutError::TimedOut(item)),
+                Wait::Interrupted => return Err(PutError::Interrupted(item)),
+            }
+        }
+    }
+
+    fn take_by(&self, deadline: Deadline) -> Result<Option<T>, Interrupted> {
+        if interrupted() {
+            return Err(Interrupted);
+        }
+        loop {
+            let mut back = self.back.lock();
+            if back.outbox.len() == 0 {
+                let mut front = self.front.lock();
+                if front.inbox.len() == 0 {
+                    // Both boxes are empty, and stay so while the front is locked.
+                    drop(back);
+                    match Self::await_element(&self.front, front, deadline) {
+                        Wait::Signalled => continue,
+                        Wait::TimedOut => return Ok(None),
+                        Wait::Interrupted => return Err(Interrupted),
+                    }
+                }
+                self.swap(&mut back, &mut front);
+            }
+            return Ok(self.pop(back));
+        }
+    }
+
+    fn await_element(
+        lock: &QueueLock<Front<T>>,
+        front: FrontGuard<'_, T>,
+        deadline: Deadline,
+    ) -> Wait {
+        if deadline.has_passed() {
+            return if interrupted() {
+                Wait::Interrupted
+            } else {
+                Wait::TimedOut
+            };
+        }
+        wait(lock.mutex(), front, |front| &mut front.takers, (), deadline).how
+    }
+
+    /// Makes the inbox the outbox, which is empty, and the other way round.
+    fn swap(&self, back: &mut Back<T>, front: &mut Front<T>) {
+        std::mem::swap(&mut back.outbox, &mut front.inbox);
+        self.shown_inbox_len.store(0, Ordering::Relaxed);
+        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+    }
+
+    /// Takes the oldest element out of the outbox and gives the lock up.
+    fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
+        let item = back.outbox.pop()?;
+        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+        let wakeups = self.signal_putters(&mut back, 1);
+        drop(back);
+        drop(wakeups);
+        Some(item)
+    }
+
+    /// Signals putters after `freed` places have become free, as far as there is room.
+    fn signal_putters(&self, back: &mut Back<T>, freed: usize) -> Vec<Wakeup> {
+        if back.putters.is_empty() {
+            return Vec::new();
+        }
+        let room = self.room(&self.front.lock());
+        back.putters.signal(freed.min(room))
+    }
+
+    fn room(&self, front: &Front<T>) -> usize {
+        let queued = || front.inbox.len() + self.outbox_len.load(Ordering::Acquire);
+        front
+            .capacity
+            .map_or(usize::MAX, |capacity| capacity.saturating_sub(queued()))
+    }
+
+    /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
+    fn with_both(&self, f: impl FnOnce(&mut Back<T>, &mut Front<T>) -> Vec<T>) -> Vec<T> {
+        let mut back = self.back.lock();
+        let mut front = self.front.lock();
+        let removed = {
+            let mut back = self.back.visit(&mut back);
+            f(&mut back, &mut self.front.visit(&mut front))
+        };
+        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+        self.shown_inbox_len
+            .store(front.inbox.len(), Ordering::Relaxed);
+        drop(front);
+        let wakeups = self.signal_putters(&mut back, removed.len());
+        drop(back);
+        drop(wakeups);
+        removed
+    }
+}
+
+impl<T: Send> BlockingQueue<T> for TwoLock<T> {
+    fn offer(&self, item: T) -> Result<(), PutError<T>> {
+        let mut front = self.front.lock();
+        if self.room(&front) == 0 {
+            return Err(PutError::Full(item));
+        }
+        let wakeup = self.push(&mut front, item);
+        drop(front);
+        drop(wakeup);
+        Ok(())
+    }
+
+    fn put(&self, item: T) -> Result<(), PutError<T>> {
+        self.put_by(item, Deadline::Never)
+    }
+
+    fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+        self.put_by(item, timed(timeout))
+    }
+
+    fn poll(&self) -> Option<T> {
+        let mut back = self.back.lock();
+        if back.outbox.len() == 0 {
+            self.swap(&mut back, &mut self.front.lock());
+        }
+        self.pop(back)
+    }
+
+    fn take(&self) -> Result<T, Interrupted> {
+        loop {
+            if let Some(item) = self.take_by(Deadline::Never)? {
+                return Ok(item);
+            }
+        }
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+        self.take_by(timed(timeout))
+    }
+
+    fn drain(&self, max: usize) -> Vec<T> {
+        self.with_both(|back, front| {
+            let available = back.outbox.len() + front.inbox.len();
+            let mut drained = Vec::with_capacity(max.min(available));
+            while drained.len() < max {
+                let Some(item) = back.outbox.pop().or_else(|| front.inbox.pop()) else {
+                    break;
+                };
+                drained.push(item);
+            }
+            drained
+        })
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
+        let removed = self.with_both(|back, front| {
+            let at = back
+                .outbox
+                .iter()
+                .chain(front.inbox.iter())
+                .position(wanted);
+            let removed = at.and_then(|at| match at.checked_sub(back.outbox.len()) {
+                None => back.outbox.remove(at),
+                Some(at) => front.inbox.remove(at),
+            });
+            Vec::from_iter(removed)
+        });
+        removed.into_iter().next()
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
+        self.with_both(|back, front| {
+            // All verdicts first: a predicate that panics has changed nothing.
+            let verdicts: Vec<bool> = back
+                .outbox
+                .iter()
+                .chain(front.inbox.iter())
+                .map(keep)
+                .collect();
+            let mut verdicts = verdicts.into_iter();
+            let mut removed = back.outbox.retain(&mut verdicts);
+            removed.append(&mut front.inbox.retain(&mut verdicts));
+            removed
+        })
+    }
+
+    fn visit(&self, look: &mut dyn FnMut(&T)) {
+        let mut back = self.back.lock();
+        let mut front = self.front.lock();
+        let (back, front) = (self.back.visit(&mut back), self.front.visit(&mut front));
+        back.outbox.iter().chain(front.inbox.iter()).for_each(look);
+    }
+
+    fn peek(&self, look: &mut dyn FnMut(&T)) {
+        let mut back = self.back.lock();
+        let mut front = self.front.lock();
+        let (back, front) = (self.back.visit(&mut back), self.front.visit(&mut front));
+        back.outbox
+            .front()
+            .or_else(|| front.inbox.front())
+            .into_iter()
+            .for_each(look);
+    }
+
+    fn drain_all(&self) -> Vec<T> {
+        self.drain(usize::MAX)
+    }
+
+    fn len(&self) -> usize {
+        // Without the lock only for code that runs under it: nothing moves meanwhile.
+        let front = self.front.lock_unless_visiting();
+        let inbox = self.shown_inbox_len.load(Ordering::Relaxed);
+        let len = inbox + self.outbox_len.load(Ordering::Acquire);
+        drop(front);
+        len
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        let front = self.front.lock_unless_visiting();
+        let capacity = self.shown_capacity.load(Ordering::Relaxed);
+        let inbox = self.shown_inbox_len.load(Ordering::Relaxed);
+        let queued = inbox + self.outbox_len.load(Ordering::Acquire);
+        drop(front);
+        (capacity != UNBOUNDED).then(|| capacity.saturating_sub(queued))
+    }
+
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        match (self.bound, capacity) {
+            (Bound::Fixed, _) => return Err(CapacityError::NotResizable),
+            (Bound::Changeable, 0) => return Err(CapacityError::Zero),
+            (Bound::Changeable, _) => {}
+        }
+        let mut back = self.back.lock();
+        let former = {
+            let mut front = self.front.lock();
+            self.shown_capacity.store(capacity, Ordering::Relaxed);
+            front.capacity.replace(capacity)
+        };
+        let wakeups = self.signal_putters(&mut back, usize::MAX);
+        drop(back);
+        drop(wakeups);
+        Ok(former)
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        let back = self.back.lock();
+        let takers = self.front.lock().takers.len();
+        Some(Waiting {
+            takers,
+            putters: back.putters.len(),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The backend that explores every interleaving and every ordering the memory model allows.
+//!
+//! loom has no clock. A timed wait gives the processor away once and then says that its time is
+//! up, which is legal at any moment; so a lost wake-up shows on untimed waits, as a deadlock.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file is what stands behind the door"
+)]
+
+use std::time::Instant;
+
+pub(crate) use loom::sync::MutexGuard;
+pub(crate) use loom::thread_local;
+
+/// loom's atomics.
+pub(crate) mod atomic {
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
+
+/// loom's threads.
+pub(crate) mod thread {
+    pub(crate) use loom::thread::{Builder, JoinHandle, yield_now};
+    pub(crate) use std::thread::panicking;
+}
+
+/// loom's mutex, with the interface of the house.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+}
+
+/// loom's condition variable.
+#[derive(Debug)]
+pub(crate) struct Condvar(loom::sync::Condvar);
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(loom::sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0
+            .wait(guard)
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Returns at once, with the time up.
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _deadline: Instant,
+    ) -> (MutexGuard<'a, T>, bool) {
+        loom::thread::yield_now();
+        (guard, true)
+    }
+}
+
+/// loom's cell, which reports two accesses that no order separates.
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.0.with(f)
+    }
+
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.0.with_mut(f)
+    }
+}
+
+/// Reads the machine's clock; models never wait by it.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Explores the body exhaustively, up to three preemptions (`LOOM_MAX_PREEMPTIONS` overrides).
+#[cfg(test)]
+pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    if builder.preemption_bound.is_none() {
+        builder.preemption_bound = Some(3);
+    }
+    builder.check(body);
+}

@@ -1,0 +1,22 @@
+//! The one door to threads, locks, atomics, parking and time.
+//!
+//! Nothing else in the library names `std::sync`'s locks and atomics, `std::thread` or
+//! `Instant::now`. Behind the door stands one of three backends with the same names: the standard
+//! library, [loom](https://docs.rs/loom) (`--cfg loom`: every interleaving and every ordering the
+//! memory model allows) or [shuttle](https://docs.rs/shuttle) (`--cfg shuttle`: many random
+//! schedules of larger systems). A model is therefore an ordinary test whose body is handed to
+//! [`model`], and it runs the code that ships, not a copy of it.
+
+#[cfg_attr(all(not(loom), not(shuttle)), path = "std.rs")]
+#[cfg_attr(loom, path = "loom.rs")]
+#[cfg_attr(all(shuttle, not(loom)), path = "shuttle.rs")]
+mod backend;
+
+pub(crate) mod clock;
+mod parker;
+
+#[cfg(test)]
+pub(crate) use backend::model;
+pub(crate) use backend::{Condvar, Mutex, MutexGuard, UnsafeCell, atomic, thread, thread_local};
+pub(crate) use clock::Deadline;
+pub(crate) use parker::{Parker, Woken};

@@ -1,0 +1,124 @@
+//! The backend that runs a test under many random schedules.
+//!
+//! shuttle treats every atomic access as sequentially consistent, so it says nothing about
+//! orderings (loom does), but it copes with whole pools. A timed wait tosses a coin: it waits, or
+//! says at once that its time is up.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file is what stands behind the door"
+)]
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+pub(crate) use shuttle::sync::MutexGuard;
+pub(crate) use shuttle::thread_local;
+
+/// shuttle's atomics.
+pub(crate) mod atomic {
+    pub(crate) use shuttle::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
+
+/// shuttle's threads.
+pub(crate) mod thread {
+    pub(crate) use shuttle::thread::{Builder, JoinHandle, yield_now};
+    pub(crate) use std::thread::panicking;
+}
+
+/// shuttle's mutex, with the interface of the house.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(shuttle::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+}
+
+/// shuttle's condition variable.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(shuttle::sync::Condvar);
+
+impl Condvar {
+    pub(crate) const fn new() -> Self {
+        Self(shuttle::sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, or returns at once with the time up: a coin decides.
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _deadline: Instant,
+    ) -> (MutexGuard<'a, T>, bool) {
+        use shuttle::rand::Rng;
+        if shuttle::rand::thread_rng().gen_bool(0.5) {
+            (self.wait(guard), false)
+        } else {
+            (guard, true)
+        }
+    }
+}
+
+/// A plain cell: shuttle runs one thread at a time.
+#[derive(Debug, Default)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+/// Reads the machine's clock; models never wait by it.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Runs the body under random and under probabilistic concurrency testing schedules
+/// (`SHUTTLE_ITERATIONS` of each, 1,000 unless set).
+#[cfg(test)]
+pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+    let iterations = std::env::var("SHUTTLE_ITERATIONS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1_000);
+    let body = std::sync::Arc::new(body);
+    let again = std::sync::Arc::clone(&body);
+    shuttle::check_random(move || body(), iterations);
+    shuttle::check_pct(move || again(), iterations, 3);
+}

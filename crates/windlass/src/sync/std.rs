@@ -1,0 +1,125 @@
+//! The backend that ships: the standard library, without lock poisoning.
+//!
+//! A panic in user code never unwinds through one of our critical sections with the data half
+//! changed (user code is not called there, or is called before the first change), so the poison
+//! flag would only turn one failed task into a failed pool.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this file is what stands behind the door"
+)]
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+pub(crate) use std::thread_local;
+
+/// Atomics, as they are.
+pub(crate) mod atomic {
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
+
+/// Threads, as they are.
+pub(crate) mod thread {
+    pub(crate) use std::thread::{Builder, JoinHandle, panicking, yield_now};
+}
+
+/// A mutex whose lock cannot be poisoned.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
+
+pub(crate) type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// A condition variable for [`Mutex`].
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(std::sync::Condvar);
+
+impl Condvar {
+    pub(crate) const fn new() -> Self {
+        Self(std::sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until notified or `deadline`; the flag says that the deadline has passed.
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        deadline: Instant,
+    ) -> (MutexGuard<'a, T>, bool) {
+        let left = deadline.saturating_duration_since(now());
+        let (guard, _) = self
+            .0
+            .wait_timeout(guard, left)
+            .unwrap_or_else(PoisonError::into_inner);
+        (guard, now() >= deadline)
+    }
+}
+
+/// An `UnsafeCell` with loom's interface, so that the models can watch every access.
+#[derive(Debug, Default)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    #[inline]
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+/// Reads the machine's monotonic clock.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Runs a model once, as a plain test.
+#[cfg(test)]
+pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+    body();
+}

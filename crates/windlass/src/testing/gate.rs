@@ -1,0 +1,173 @@
+//! Places where test threads wait for each other.
+
+use std::sync::Arc;
+
+use super::PATIENCE;
+use crate::interrupt::Interrupted;
+use crate::sync::clock::Clock;
+use crate::sync::{Deadline, Mutex};
+use crate::waiting::{Wait, WaitQueue, wait};
+
+/// A gate that threads pass once it is open; shared by cloning.
+///
+/// ```
+/// use windlass::testing::Gate;
+///
+/// let gate = Gate::new();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| gate.pass().unwrap());
+///     gate.await_waiting(1);
+///     gate.open();
+/// });
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Gate(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: bool,
+    waiters: WaitQueue,
+}
+
+impl Gate {
+    /// A closed gate.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens the gate for good.
+    pub fn open(&self) {
+        let wakeups = {
+            let mut state = self.0.lock();
+            state.open = true;
+            state.waiters.signal(usize::MAX)
+        };
+        drop(wakeups);
+    }
+
+    /// Waits until the gate is open.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`], also if the gate is open and the flag was set on entry.
+    ///
+    /// # Panics
+    ///
+    /// If it is not opened within [`PATIENCE`], in real time.
+    pub fn pass(&self) -> Result<(), Interrupted> {
+        crate::interrupt::check()?;
+        match self.wait() {
+            Wait::Interrupted => Err(Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the gate is open, whatever interrupts come; they stay pending.
+    ///
+    /// # Panics
+    ///
+    /// If it is not opened within [`PATIENCE`], in real time.
+    pub fn pass_uninterruptibly(&self) {
+        let mut interrupted = false;
+        while self.wait() == Wait::Interrupted {
+            interrupted = true;
+        }
+        if interrupted {
+            crate::interrupt::current().interrupt();
+        }
+    }
+
+    /// How many threads wait at the gate.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.lock().waiters.len()
+    }
+
+    /// Waits until at least `count` threads wait at the gate.
+    ///
+    /// # Panics
+    ///
+    /// If they do not come within [`PATIENCE`].
+    pub fn await_waiting(&self, count: usize) {
+        super::until("threads at the gate", || self.waiting() >= count);
+    }
+
+    fn wait(&self) -> Wait {
+        Clock::System.enter(|| {
+            let limit = Deadline::after(PATIENCE);
+            let mut state = self.0.lock();
+            while !state.open {
+                let waited = wait(&self.0, state, |state| &mut state.waiters, (), limit);
+                match waited.how {
+                    Wait::Signalled => state = waited.guard,
+                    Wait::TimedOut => panic!("a gate was not opened"),
+                    Wait::Interrupted => return Wait::Interrupted,
+                }
+            }
+            Wait::Signalled
+        })
+    }
+}
+
+/// A count that threads wait for to reach zero; shared by cloning.
+///
+/// ```
+/// use windlass::testing::Latch;
+///
+/// let latch = Latch::new(2);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| latch.count_down());
+///     scope.spawn(|| latch.count_down());
+///     latch.wait();
+/// });
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "CountDownLatch")]
+pub struct Latch {
+    left: Arc<Mutex<usize>>,
+    zero: Gate,
+}
+
+impl Latch {
+    /// A latch that opens after `count` count-downs.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        let zero = Gate::new();
+        if count == 0 {
+            zero.open();
+        }
+        Self {
+            left: Arc::new(Mutex::new(count)),
+            zero,
+        }
+    }
+
+    /// Counts down by one; below zero nothing happens.
+    pub fn count_down(&self) {
+        let reached_zero = {
+            let mut left = self.left.lock();
+            let was = *left;
+            *left = was.saturating_sub(1);
+            was == 1
+        };
+        if reached_zero {
+            self.zero.open();
+        }
+    }
+
+    /// How many count-downs are left.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        *self.left.lock()
+    }
+
+    /// Waits for zero, whatever interrupts come; they stay pending.
+    ///
+    /// # Panics
+    ///
+    /// If it is not reached within [`PATIENCE`], in real time.
+    pub fn wait(&self) {
+        self.zero.pass_uninterruptibly();
+    }
+}
