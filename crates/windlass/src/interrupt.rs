@@ -90,6 +90,16 @@ impl Record {
             .unwrap_or_else(|_| Arc::new(Self::new()))
     }
 
+    /// Runs `f` with the record of the current thread, without counting a reference to it.
+    pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
+        let mut f = Some(f);
+        let mut run = |record: &Arc<Self>| (f.take().expect("called once"))(record);
+        match CURRENT.try_with(&mut run) {
+            Ok(result) => result,
+            Err(_) => run(&Arc::new(Self::new())),
+        }
+    }
+
     pub(crate) fn set_flag(&self) {
         self.flag.store(true, Ordering::Release);
     }

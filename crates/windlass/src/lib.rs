@@ -1,8 +1,10 @@
 //! Windlass.
 #![allow(dead_code)]
+mod containment;
 pub mod interrupt;
 pub mod queue;
 mod sync;
+pub mod task;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod waiting;

@@ -1,0 +1,33 @@
+//! Panics of user code that must not leave the place where they happen.
+//!
+//! Wakers, drops of values that nobody wants and the like run in the middle of our own work. Their
+//! panics are contained; a panic payload whose own drop panics is leaked rather than dropped again.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `f`; gives the payload of its panic.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
+    // What `f` may have left half done is user data, which its owner sees as it would after a
+    // panic on its own thread; nothing of ours is lent to it.
+    catch_unwind(AssertUnwindSafe(f))
+}
+
+/// Runs `f` and forgets its panic.
+pub(crate) fn contain(f: impl FnOnce()) {
+    if let Err(payload) = catch(f) {
+        discard_payload(payload);
+    }
+}
+
+/// Drops a value; a panic of its drop ends here.
+pub(crate) fn discard<T>(value: T) {
+    contain(|| drop(value));
+}
+
+/// Drops a panic's payload; a panic of *its* drop ends here too.
+pub(crate) fn discard_payload(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch(|| drop(payload)) {
+        std::mem::forget(again);
+    }
+}

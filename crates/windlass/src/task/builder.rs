@@ -1,0 +1,109 @@
+//! A task with a name, a priority or a state of its own.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use super::cell::{Awaitable, Cell, Once};
+use super::error::Failure;
+use super::handle::TaskHandle;
+use super::header::{Header, Labels};
+use super::id::TaskId;
+use super::state::State;
+use super::{FutureTask, Task};
+
+/// What a task is to carry besides its code.
+///
+/// A name shows in hooks, in logs and in `Debug`; a priority orders a
+/// [`PriorityBlockingQueue`](crate::queue::PriorityBlockingQueue); a state is any value of the
+/// user's, to be found again on the task wherever it turns up: in a queue, in a hook, among the
+/// tasks that `shutdown_now` hands back.
+///
+/// ```
+/// use windlass::task::Task;
+///
+/// struct Tenant(&'static str);
+///
+/// let task = Task::builder().name("nightly report").state(Tenant("acme")).build(|| ());
+/// assert_eq!(task.name(), Some("nightly report"));
+/// assert_eq!(task.state::<Tenant>().unwrap().0, "acme");
+/// ```
+#[derive(Default, Clone)]
+#[must_use = "a builder makes nothing until it is given a closure"]
+pub struct TaskBuilder {
+    labels: Option<Box<Labels>>,
+}
+
+impl TaskBuilder {
+    /// A task with nothing but its code, so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives it a name.
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.labels().name = Some(name.into());
+        self
+    }
+
+    /// Gives it a priority: less is more urgent, zero is usual.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.labels().priority = priority;
+        self
+    }
+
+    /// Attaches a value, in the place of one that was attached before.
+    pub fn state(mut self, state: impl Any + Send + Sync) -> Self {
+        self.labels().state = Some(Arc::new(state));
+        self
+    }
+
+    /// Makes the task, without a handle.
+    pub fn build(self, body: impl FnOnce() + Send + 'static) -> Task {
+        Task::plain(TaskId::next(), self.labels, body)
+    }
+
+    /// Makes the task, and the handle to what it returns.
+    pub fn build_with_handle<T: Send + 'static>(
+        self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        self.build_fallible(move || Ok(body()))
+    }
+
+    /// Makes the task, and the handle to what it returns; an error is the task's failure.
+    pub(crate) fn build_fallible<T: Send + 'static>(
+        self,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        let header = Header::new(TaskId::next(), self.labels);
+        let cell = Cell::new(header, State::new(), Once(body));
+        let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
+        (Task::of_cell(cell), TaskHandle::new(awaitable))
+    }
+
+    /// Makes a [`FutureTask`], to be run or completed by hand.
+    pub fn build_future_task<T: Send + Sync + 'static>(
+        self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> FutureTask<T> {
+        let header = Header::new(TaskId::next(), self.labels);
+        FutureTask::of_cell(Cell::new(
+            header,
+            State::settable(),
+            Once(move || Ok(body())),
+        ))
+    }
+
+    fn labels(&mut self) -> &mut Labels {
+        self.labels.get_or_insert_default()
+    }
+}
+
+impl fmt::Debug for TaskBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBuilder")
+            .field("labels", &self.labels)
+            .finish()
+    }
+}

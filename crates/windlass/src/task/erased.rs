@@ -1,0 +1,148 @@
+//! Something runnable of any type, in three words of memory.
+//!
+//! A `Box<dyn …>` would allocate for every task; a queue slot that holds the closure itself costs
+//! no allocation, and that is the largest single gain in the hot path of a pool (the comparison is
+//! in the benchmarks). What is larger than three words comes here as a box of its own.
+//!
+//! The invariant: `data` holds an initialised value of the type that `vtable` was made for, until
+//! [`Erased::run`] or the drop takes it out; each happens once, since both own the `Erased`.
+
+#![expect(
+    unsafe_code,
+    reason = "a value of a type that the compiler does not know is kept inline"
+)]
+
+use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
+use std::ptr;
+
+use super::cell::Runnable;
+use super::header::Header;
+
+/// What can be kept in an [`Erased`].
+pub(super) trait Erase: Send + 'static {
+    /// Runs it.
+    fn run(self);
+
+    /// Lets go of it unrun.
+    fn abandon(self);
+
+    /// Its header, where it has one.
+    fn header(&self) -> Option<&Header>;
+
+    /// The cell behind it, where it is a task with a handle.
+    fn cell(&self) -> Option<&dyn Runnable>;
+}
+
+type Words = [MaybeUninit<usize>; 3];
+
+struct VTable {
+    run: unsafe fn(*mut Words),
+    abandon: unsafe fn(*mut Words),
+    header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
+    cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
+}
+
+/// The value and how to use it.
+pub(super) struct Erased {
+    vtable: &'static VTable,
+    data: Words,
+}
+
+// SAFETY: only values that are `Send` are kept (`Erase: Send`).
+unsafe impl Send for Erased {}
+// SAFETY: through a shared reference only headers and cells are reached, which are `Sync`.
+unsafe impl Sync for Erased {}
+
+impl Erased {
+    /// Keeps the value, or gives it back if it does not fit.
+    pub(super) fn new<R: Erase>(value: R) -> Result<Self, R> {
+        let fits = const {
+            size_of::<R>() <= size_of::<Words>() && align_of::<R>() <= align_of::<Words>()
+        };
+        if !fits {
+            return Err(value);
+        }
+        let mut data: Words = [MaybeUninit::uninit(); 3];
+        // SAFETY: `R` fits into the words, by size and by alignment.
+        unsafe { data.as_mut_ptr().cast::<R>().write(value) };
+        Ok(Self {
+            vtable: Table::<R>::TABLE,
+            data,
+        })
+    }
+
+    pub(super) fn run(self) {
+        let mut this = ManuallyDrop::new(self);
+        let run = this.vtable.run;
+        // SAFETY: the value is there, and `ManuallyDrop` keeps it from being taken again.
+        unsafe { run(&raw mut this.data) }
+    }
+
+    pub(super) fn header(&self) -> Option<&Header> {
+        let header = self.vtable.header;
+        // SAFETY: the value is there as long as `self` is borrowed.
+        unsafe { header(&self.data) }
+    }
+
+    pub(super) fn cell(&self) -> Option<&dyn Runnable> {
+        let cell = self.vtable.cell;
+        // SAFETY: the value is there as long as `self` is borrowed.
+        unsafe { cell(&self.data) }
+    }
+}
+
+impl Drop for Erased {
+    fn drop(&mut self) {
+        let abandon = self.vtable.abandon;
+        // SAFETY: the value is there, and this is the last use of it.
+        unsafe { abandon(&raw mut self.data) }
+    }
+}
+
+/// Carries the table of one type.
+struct Table<R>(std::marker::PhantomData<R>);
+
+impl<R: Erase> Table<R> {
+    const TABLE: &'static VTable = &VTable {
+        run: Self::run,
+        abandon: Self::abandon,
+        header: Self::header,
+        cell: Self::cell,
+    };
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`, which is not used afterwards.
+    unsafe fn run(data: *mut Words) {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { ptr::read(data.cast::<R>()) };
+        value.run();
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`, which is not used afterwards.
+    unsafe fn abandon(data: *mut Words) {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { ptr::read(data.cast::<R>()) };
+        value.abandon();
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn header(data: &Words) -> Option<&Header> {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.as_ptr().cast::<R>() };
+        value.header()
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn cell(data: &Words) -> Option<&dyn Runnable> {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.as_ptr().cast::<R>() };
+        value.cell()
+    }
+}

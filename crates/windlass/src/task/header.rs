@@ -1,0 +1,117 @@
+//! What is known of a task besides its code: its id, its name, how urgent it is.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::error::Cancellation;
+use super::id::TaskId;
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::clock;
+
+/// What a user has attached to a task.
+#[derive(Clone, Default)]
+pub(super) struct Labels {
+    pub(super) name: Option<Arc<str>>,
+    pub(super) priority: i32,
+    pub(super) state: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Labels")
+            .field("name", &self.name)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The part of a task that stands outside its code, where the task has room for it.
+#[derive(Debug)]
+pub(crate) struct Header {
+    id: TaskId,
+    /// What it will be said to have died of if it is dropped unrun; see [`Header::set_fate`].
+    fate: AtomicU8,
+    /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
+    queued_at: AtomicU64,
+    labels: Option<Box<Labels>>,
+}
+
+impl Header {
+    pub(super) fn new(id: TaskId, labels: Option<Box<Labels>>) -> Self {
+        let fate = AtomicU8::new(Cancellation::Dropped as u8);
+        Self {
+            id,
+            fate,
+            queued_at: AtomicU64::new(0),
+            labels,
+        }
+    }
+
+    pub(super) const fn id(&self) -> TaskId {
+        self.id
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.labels.as_ref()?.name.as_deref()
+    }
+
+    pub(super) fn priority(&self) -> i32 {
+        self.labels.as_ref().map_or(0, |labels| labels.priority)
+    }
+
+    pub(super) fn state(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.labels.as_ref()?.state.as_deref()
+    }
+
+    /// Says what the task will have died of if nobody runs it.
+    pub(super) fn set_fate(&self, fate: Cancellation) {
+        self.fate.store(fate as u8, Ordering::Relaxed);
+    }
+
+    pub(super) fn fate(&self) -> Cancellation {
+        Cancellation::from_number(self.fate.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_queued_at(&self, at: Instant) {
+        let since = at.saturating_duration_since(epoch()).as_nanos();
+        // One nanosecond more, since zero stands for never.
+        let nanos = u64::try_from(since).unwrap_or(u64::MAX - 1) + 1;
+        self.queued_at.store(nanos, Ordering::Relaxed);
+    }
+
+    pub(super) fn queued_at(&self) -> Option<Instant> {
+        let nanos = self.queued_at.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(epoch() + Duration::from_nanos(nanos))
+    }
+}
+
+/// A moment before all that is stamped; test clocks start at the machine's time, and so after it.
+fn epoch() -> Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    *EPOCH.get_or_init(|| {
+        let now = clock::system_now();
+        now.checked_sub(Duration::from_secs(3600)).unwrap_or(now)
+    })
+}
+
+impl Cancellation {
+    /// Back from `as u8`.
+    pub(super) const fn from_number(number: u8) -> Self {
+        const ALL: [Cancellation; 7] = [
+            Cancellation::Requested,
+            Cancellation::Rejected,
+            Cancellation::Discarded,
+            Cancellation::Evicted,
+            Cancellation::Drained,
+            Cancellation::Removed,
+            Cancellation::Dropped,
+        ];
+        if (number as usize) < ALL.len() {
+            ALL[number as usize]
+        } else {
+            Cancellation::Dropped
+        }
+    }
+}

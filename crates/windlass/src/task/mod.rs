@@ -1,0 +1,277 @@
+//! Tasks and their handles.
+//!
+//! A task has two halves with two owners. The [`Task`] is the half that runs: it is moved by value
+//! from the submitter to the queue to the worker, and running it consumes it, so that it runs at
+//! most once is a fact of its type. The [`TaskHandle`] is the half that waits: it gets the value,
+//! or learns why there is none.
+//!
+//! Whatever becomes of the runnable half, the handle completes. If the task is dropped instead of
+//! run (refused, discarded, drained, removed, lost with its queue), the handle reports
+//! [`ExecutionError::Cancelled`] with the reason. There is no path on which a getter waits for
+//! ever.
+//!
+//! [`FutureTask`] is both halves in one shared object, for those who run tasks themselves.
+
+mod builder;
+mod cell;
+mod control;
+mod erased;
+mod error;
+mod future_task;
+mod handle;
+mod header;
+mod id;
+mod shared;
+mod state;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use builder::TaskBuilder;
+pub use control::{TaskControl, TaskState};
+pub use error::{Cancellation, ExecutionError, Failure};
+pub use future_task::FutureTask;
+pub use handle::TaskHandle;
+pub use id::TaskId;
+pub use shared::SharedHandle;
+
+use cell::Runnable;
+use erased::{Erase, Erased};
+use header::{Header, Labels};
+
+use crate::containment::contain;
+
+/// Work that is to be done once: the half of a task that runs.
+///
+/// A closure of up to three words is kept inline; a larger one, a named one or one with a handle
+/// takes one allocation. A task dropped unrun completes its handle, if it has one, as cancelled.
+///
+/// ```
+/// use windlass::task::Task;
+///
+/// let (task, mut handle) = Task::with_handle(|| 6 * 7);
+/// task.run();
+/// assert_eq!(handle.get().unwrap(), 42);
+/// ```
+#[must_use = "a task that is dropped is not run"]
+pub struct Task {
+    id: TaskId,
+    erased: Erased,
+}
+
+impl Task {
+    /// Makes a task without a handle.
+    pub fn new(body: impl FnOnce() + Send + 'static) -> Self {
+        Self::plain(TaskId::next(), None, body)
+    }
+
+    /// Makes a task, and the handle to what it returns.
+    pub fn with_handle<T: Send + 'static>(
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> (Self, TaskHandle<T>) {
+        TaskBuilder::new().build_with_handle(body)
+    }
+
+    /// Sets out to make a task with a name, a priority or a state of its own.
+    #[must_use]
+    pub fn builder() -> TaskBuilder {
+        TaskBuilder::new()
+    }
+
+    fn plain<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let body = if labels.is_none() {
+            match Erased::new(Inline(body)) {
+                Ok(erased) => return Self { id, erased },
+                Err(Inline(body)) => body,
+            }
+        } else {
+            body
+        };
+        Self::headed(id, labels, body)
+    }
+
+    fn headed<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let boxed = Boxed(Box::new(Headed {
+            header: Header::new(id, labels),
+            body,
+        }));
+        Self {
+            id,
+            erased: fitting(Erased::new(boxed)),
+        }
+    }
+
+    fn of_cell(cell: Arc<dyn Runnable>) -> Self {
+        Self {
+            id: cell.header().id(),
+            erased: fitting(Erased::new(Handled(cell))),
+        }
+    }
+
+    /// Runs the task on this thread.
+    ///
+    /// # Panics
+    ///
+    /// If it has no handle and its code panics; the failure of a task with a handle goes there. A
+    /// done-callback of the handle that panics does so out of this call.
+    pub fn run(self) {
+        let Self { erased, .. } = self;
+        erased.run();
+    }
+
+    /// Identifies the task; its handle has the same id.
+    #[must_use]
+    pub const fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// The name it was built with.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.header()?.name()
+    }
+
+    /// The priority it was built with; less is more urgent, zero is usual.
+    #[must_use]
+    pub fn priority(&self) -> i32 {
+        self.header().map_or(0, Header::priority)
+    }
+
+    /// The state of type `S` that it was built with.
+    #[must_use]
+    pub fn state<S: 'static>(&self) -> Option<&S> {
+        self.header()?.state()?.downcast_ref()
+    }
+
+    /// Whether it has a handle through which it was cancelled; it would not run any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.erased
+            .cell()
+            .is_some_and(|cell| cell.state().is_cancelled())
+    }
+
+    /// Whether it has a handle, to which its result or its failure goes.
+    #[must_use]
+    pub fn has_handle(&self) -> bool {
+        self.erased.cell().is_some()
+    }
+
+    /// Drops the task unrun; its handle, if it has one, says why.
+    pub fn abandon(self, why: Cancellation) {
+        self.set_fate(why);
+    }
+
+    /// Says what its handle will report if it is dropped unrun.
+    pub(crate) fn set_fate(&self, fate: Cancellation) {
+        if let Some(header) = self.header() {
+            header.set_fate(fate);
+        }
+    }
+
+    /// Notes when it was queued. An inline task is moved into a box for that.
+    pub(crate) fn set_queued_at(self, at: Instant) -> Self {
+        let task = if self.header().is_some() {
+            self
+        } else {
+            Self::headed(self.id, None, move || self.run())
+        };
+        if let Some(header) = task.header() {
+            header.set_queued_at(at);
+        }
+        task
+    }
+
+    /// When it was queued, where that was noted.
+    pub(crate) fn queued_at(&self) -> Option<Instant> {
+        self.header()?.queued_at()
+    }
+
+    fn header(&self) -> Option<&Header> {
+        self.erased.header()
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Task");
+        shown.field("id", &self.id.as_u64());
+        if let Some(name) = self.name() {
+            shown.field("name", &name);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// A closure that is small enough to be kept in the task itself.
+struct Inline<F>(F);
+
+/// A box or a counted reference, which is two words at most.
+fn fitting<R>(erased: Result<Erased, R>) -> Erased {
+    match erased {
+        Ok(erased) => erased,
+        Err(_) => unreachable!("two words fit into three"),
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Erase for Inline<F> {
+    fn run(self) {
+        (self.0)();
+    }
+    fn abandon(self) {}
+    fn header(&self) -> Option<&Header> {
+        None
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        None
+    }
+}
+
+/// A closure with a header.
+struct Headed<F> {
+    header: Header,
+    body: F,
+}
+
+struct Boxed<F>(Box<Headed<F>>);
+
+impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
+    fn run(self) {
+        (self.0.body)();
+    }
+    fn abandon(self) {}
+    fn header(&self) -> Option<&Header> {
+        Some(&self.0.header)
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        None
+    }
+}
+
+/// A task whose result goes to a handle.
+struct Handled(Arc<dyn Runnable>);
+
+impl Erase for Handled {
+    fn run(self) {
+        self.0.run();
+    }
+    fn abandon(self) {
+        // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
+        contain(|| {
+            self.0.cancel(false, self.0.header().fate());
+        });
+    }
+    fn header(&self) -> Option<&Header> {
+        Some(self.0.header())
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        Some(&*self.0)
+    }
+}
