@@ -201,11 +201,13 @@ impl<T: Send + 'static> TaskHandle<T> {
 
     /// Turns this into a handle that can be cloned, for any number of readers.
     ///
-    /// Do so before the value has been taken: what is taken is gone.
-    pub fn share(self) -> SharedHandle<T>
+    /// Do so before the value has been taken: what is taken is gone. A shared handle detaches the
+    /// task when it is dropped, also where this one was to cancel it.
+    pub fn share(mut self) -> SharedHandle<T>
     where
         T: Sync,
     {
+        self.cancels_on_drop = false;
         SharedHandle::new(Arc::clone(&self.task))
     }
 }
