@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::containment::catch;
 use crate::sync::Mutex;
 
 /// Why a get has no value.
@@ -188,15 +189,16 @@ impl Failure {
         }
     }
 
-    /// Shows the panic's payload to `look`; nothing if there was none or it was taken.
+    /// Shows the panic's payload to `look`; nothing if there was none, if it was taken, or if
+    /// somebody else looks at it right now.
     pub fn with_payload<R>(&self, look: impl FnOnce(&(dyn Any + Send)) -> R) -> Option<R> {
         match &*self.0 {
             Cause::Panic { payload, .. } => {
                 // Out of the lock while user code looks, and back afterwards.
                 let taken = payload.lock().take()?;
-                let seen = look(&*taken);
+                let seen = catch(|| look(&*taken));
                 *payload.lock() = Some(taken);
-                Some(seen)
+                Some(seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             }
             Cause::Error(_) => None,
         }
