@@ -31,3 +31,40 @@ pub(crate) fn discard_payload(payload: Box<dyn Any + Send>) {
         std::mem::forget(again);
     }
 }
+
+/// A place for a value of the user's whose drop, should it panic, panics to nobody.
+#[derive(Debug)]
+pub(crate) struct Contained<V>(Option<V>);
+
+impl<V> Contained<V> {
+    pub(crate) const fn new(value: V) -> Self {
+        Self(Some(value))
+    }
+
+    pub(crate) const fn empty() -> Self {
+        Self(None)
+    }
+
+    /// Keeps the value, in the place of one that was there.
+    pub(crate) fn put(&mut self, value: V) {
+        if let Some(former) = self.0.replace(value) {
+            discard(former);
+        }
+    }
+
+    pub(crate) const fn take(&mut self) -> Option<V> {
+        self.0.take()
+    }
+
+    pub(crate) const fn get(&self) -> Option<&V> {
+        self.0.as_ref()
+    }
+}
+
+impl<V> Drop for Contained<V> {
+    fn drop(&mut self) {
+        if let Some(value) = self.0.take() {
+            discard(value);
+        }
+    }
+}

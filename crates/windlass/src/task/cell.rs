@@ -21,18 +21,22 @@ use std::task::Waker;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::state::{Cancelled, Finished, Snapshot, State};
-use crate::containment::{catch, contain, discard, discard_payload};
+use super::waiters::{Callback, Callbacks, Waiters};
+use crate::containment::{Contained, catch, contain, discard};
 use crate::interrupt::{Parked, Record};
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Deadline, Mutex, UnsafeCell, thread};
+use crate::sync::{Deadline, UnsafeCell, thread};
 
 /// What a task runs.
 pub(super) trait Body<T>: Send {
+    /// Whether it can run any number of times.
+    const REPEATS: bool;
+
     /// The last or only run.
     fn run_once(self) -> Result<T, Failure>;
 
-    /// A run without a result; `None` if there can be only one run.
-    fn run_again(&mut self) -> Option<Result<(), Failure>>;
+    /// A run without a result, where it can be repeated.
+    fn run_again(&mut self) -> Result<(), Failure>;
 }
 
 /// A body that can run once.
@@ -42,39 +46,27 @@ pub(super) struct Once<F>(pub(super) F);
 pub(super) struct Repeating<F>(pub(super) F);
 
 impl<T, F: FnOnce() -> Result<T, Failure> + Send> Body<T> for Once<F> {
+    const REPEATS: bool = false;
+
     fn run_once(self) -> Result<T, Failure> {
         (self.0)()
     }
 
-    fn run_again(&mut self) -> Option<Result<(), Failure>> {
-        None
+    fn run_again(&mut self) -> Result<(), Failure> {
+        unreachable!("nobody runs a body again that does not repeat")
     }
 }
 
 impl<T, F: FnMut() -> Result<T, Failure> + Send> Body<T> for Repeating<F> {
+    const REPEATS: bool = true;
+
     fn run_once(mut self) -> Result<T, Failure> {
         (self.0)()
     }
 
-    fn run_again(&mut self) -> Option<Result<(), Failure>> {
-        Some((self.0)().map(drop))
+    fn run_again(&mut self) -> Result<(), Failure> {
+        (self.0)().map(drop)
     }
-}
-
-/// Called when the task is done, with how it ended.
-pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
-
-/// What is needed only where somebody waits.
-#[derive(Default)]
-struct Side {
-    waiters: Vec<Waiter>,
-    callbacks: Vec<Callback>,
-    next_key: u64,
-}
-
-enum Waiter {
-    Thread(Arc<Record>),
-    Waker(u64, Waker),
 }
 
 /// The part of a cell that does not depend on the type of its body.
@@ -83,14 +75,14 @@ pub(super) struct Core<T> {
     header: Header,
     /// The record of the running thread; null before it is known and after the run.
     runner: AtomicPtr<Record>,
-    outcome: UnsafeCell<Option<Result<T, Failure>>>,
-    side: Mutex<Side>,
+    outcome: UnsafeCell<Contained<Result<T, Failure>>>,
+    waiters: Waiters,
 }
 
 /// A task with a result.
 pub(super) struct Cell<T, B> {
     core: Core<T>,
-    body: UnsafeCell<Option<B>>,
+    body: UnsafeCell<Contained<B>>,
 }
 
 // SAFETY: body and outcome are reached by one thread at a time, or read only, as the header of
@@ -122,12 +114,12 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
             state,
             header,
             runner: AtomicPtr::new(ptr::null_mut()),
-            outcome: UnsafeCell::new(None),
-            side: Mutex::new(Side::default()),
+            outcome: UnsafeCell::new(Contained::empty()),
+            waiters: Waiters::default(),
         };
         Arc::new(Self {
             core,
-            body: UnsafeCell::new(Some(body)),
+            body: UnsafeCell::new(Contained::new(body)),
         })
     }
 
@@ -153,14 +145,29 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
             unsafe { (*body).take() }
         })
     }
+
+    /// Ends the completing of a task that has not run and never will.
+    fn settle_unstarted(&self, awaited: bool) {
+        let callbacks = self.core.release(awaited);
+        discard(self.take_body());
+        self.core.call(callbacks);
+    }
 }
 
 impl<T> Core<T> {
-    fn write(&self, outcome: Option<Result<T, Failure>>) -> Option<Result<T, Failure>> {
+    fn write(&self, outcome: Result<T, Failure>) {
         self.outcome.with_mut(|place| {
             // SAFETY: the caller is the one writer (the runner, or the holder of the claim), and
             // nobody reads before `DONE` is published without `CANCELLED`.
-            unsafe { std::mem::replace(&mut *place, outcome) }
+            unsafe { (*place).put(outcome) }
+        });
+    }
+
+    /// Takes back an outcome that was written and could not be published.
+    fn take_back(&self) -> Option<Result<T, Failure>> {
+        self.outcome.with_mut(|place| {
+            // SAFETY: the caller is the one writer, and the task was cancelled, so nobody reads.
+            unsafe { (*place).take() }
         })
     }
 
@@ -170,11 +177,18 @@ impl<T> Core<T> {
             return discard(outcome);
         }
         let failed = outcome.is_err();
-        self.write(Some(outcome));
+        self.write(outcome);
         match self.state.finish(failed) {
-            Finished::Won { awaited: true } => self.announce(),
-            Finished::Won { awaited: false } => {}
-            Finished::Lost => discard(self.write(None)),
+            Finished::Won { awaited } => self.call(self.release(awaited)),
+            Finished::Lost => discard(self.take_back()),
+        }
+    }
+
+    /// Whoever has claimed the result publishes it next: waits for that, so that an attempt that
+    /// came too late leaves a task that is done.
+    fn await_claimer(&self) {
+        while !self.state.load().is_done() {
+            thread::yield_now();
         }
     }
 
@@ -203,8 +217,17 @@ impl<T> Core<T> {
         }
     }
 
-    /// Interrupts the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
-    fn interrupt_runner(&self) {
+    /// Ends the cancelling of a task that runs. Those who wait are released even if `tell`, which
+    /// interrupts the runner, unwinds.
+    fn settle_running(&self, awaited: bool, tell: Option<impl FnOnce(&Record)>) {
+        if let Some(tell) = tell {
+            contain(|| self.tell_runner(tell));
+        }
+        self.call(self.release(awaited));
+    }
+
+    /// Shows `tell` the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
+    fn tell_runner(&self, tell: impl FnOnce(&Record)) {
         struct Delivered<'a>(&'a State);
         impl Drop for Delivered<'_> {
             fn drop(&mut self) {
@@ -221,47 +244,20 @@ impl<T> Core<T> {
         // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its record lives
         // at least as long.
         let runner = unsafe { &*runner };
-        runner.interrupt();
+        tell(runner);
     }
 
-    /// Wakes all who wait, then calls all who wanted to be called.
-    fn announce(&self) {
-        let callbacks = self.wake_waiters();
-        self.call(callbacks);
+    /// Wakes all who wait; gives those who want to be called.
+    fn release(&self, awaited: bool) -> Callbacks {
+        if awaited {
+            self.waiters.release()
+        } else {
+            Callbacks::default()
+        }
     }
 
-    fn wake_waiters(&self) -> Vec<Callback> {
-        let (waiters, callbacks) = {
-            let mut side = self.side.lock();
-            (
-                std::mem::take(&mut side.waiters),
-                std::mem::take(&mut side.callbacks),
-            )
-        };
-        for waiter in waiters {
-            match waiter {
-                Waiter::Thread(thread) => thread.unpark(),
-                Waiter::Waker(_, waker) => contain(|| waker.wake()),
-            }
-        }
-        callbacks
-    }
-
-    /// Calls all, and then goes on with the panic of the first that panicked.
-    fn call(&self, callbacks: Vec<Callback>) {
-        let end = self.state.load();
-        let mut first = None;
-        for callback in callbacks {
-            if let Err(payload) = catch(|| callback(end)) {
-                match first {
-                    None => first = Some(payload),
-                    Some(_) => discard_payload(payload),
-                }
-            }
-        }
-        if let Some(payload) = first {
-            std::panic::resume_unwind(payload);
-        }
+    fn call(&self, callbacks: Callbacks) {
+        callbacks.call(self.state.load());
     }
 
     /// Waits until the task is done.
@@ -276,11 +272,9 @@ impl<T> Core<T> {
         if deadline.has_passed() {
             return Err(ExecutionError::TimedOut);
         }
-        self.side
-            .lock()
-            .waiters
-            .push(Waiter::Thread(Arc::clone(&me)));
+        self.waiters.add_thread(&me);
         if !self.state.announce_wait() {
+            self.waiters.remove_thread(&me);
             return Ok(());
         }
         loop {
@@ -291,12 +285,7 @@ impl<T> Core<T> {
             if parked == Parked::Unparked {
                 continue;
             }
-            let same = |waiter: &Waiter| matches!(waiter, Waiter::Thread(t) if Arc::ptr_eq(t, &me));
-            let mut side = self.side.lock();
-            if let Some(at) = side.waiters.iter().position(same) {
-                side.waiters.swap_remove(at);
-            }
-            drop(side);
+            self.waiters.remove_thread(&me);
             if parked == Parked::TimedOut {
                 return Err(ExecutionError::TimedOut);
             }
@@ -307,9 +296,7 @@ impl<T> Core<T> {
 
     /// A number under which a waker of its own can be registered.
     pub(super) fn new_key(&self) -> u64 {
-        let mut side = self.side.lock();
-        side.next_key += 1;
-        side.next_key
+        self.waiters.new_key()
     }
 
     /// Registers the waker under the key, in the place of an older one; true if the task is done.
@@ -317,49 +304,33 @@ impl<T> Core<T> {
         if self.state.load().is_done() {
             return true;
         }
-        let waker = waker.clone();
-        let former = {
-            let mut side = self.side.lock();
-            let mut former = None;
-            let at = side
-                .waiters
-                .iter()
-                .position(|w| matches!(w, Waiter::Waker(k, _) if *k == key));
-            if let Some(at) = at {
-                former = Some(side.waiters.swap_remove(at));
-            }
-            side.waiters.push(Waiter::Waker(key, waker));
-            former
-        };
-        drop(former);
-        !self.state.announce_wait()
+        self.waiters.set_waker(key, waker.clone());
+        let pending = self.state.announce_wait();
+        if !pending {
+            self.forget_waker(key);
+        }
+        !pending
     }
 
     /// Forgets the waker that was registered under the key.
     pub(super) fn forget_waker(&self, key: u64) {
-        let former = {
-            let mut side = self.side.lock();
-            let at = side
-                .waiters
-                .iter()
-                .position(|w| matches!(w, Waiter::Waker(k, _) if *k == key));
-            at.map(|at| side.waiters.swap_remove(at))
-        };
-        drop(former);
+        self.waiters.remove_waker(key);
     }
 
     /// Calls `callback` when the task is done: at once if it is.
     pub(super) fn on_done(&self, callback: Callback) {
-        if !self.state.load().is_done() {
-            self.side.lock().callbacks.push(callback);
-            if self.state.announce_wait() {
-                return;
-            }
-            // Done meanwhile, perhaps without anybody having seen the callback.
-            let callbacks = std::mem::take(&mut self.side.lock().callbacks);
-            return self.call(callbacks);
+        if self.state.load().is_done() {
+            return callback(self.state.load());
         }
-        callback(self.state.load());
+        let key = self.waiters.add_callback(callback);
+        if self.state.announce_wait() {
+            return;
+        }
+        // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
+        // calls those of others.
+        if let Some(callback) = self.waiters.take_callback(key) {
+            callback(self.state.load());
+        }
     }
 
     /// How the task ended, if it has, with the value moved out.
@@ -377,7 +348,7 @@ impl<T> Core<T> {
             // SAFETY: `DONE` without `CANCELLED` was seen, so the writer is through, and the
             // caller is the only reader.
             let outcome = unsafe { &mut *outcome };
-            match outcome {
+            match outcome.get() {
                 Some(Err(failure)) => Some(Err(failure.clone())),
                 _ => outcome.take(),
             }
@@ -408,7 +379,7 @@ impl<T> Core<T> {
             // writes or moves the value while there are shared handles.
             unsafe { &*outcome }
         });
-        outcome.as_ref().map(|outcome| match outcome {
+        outcome.get().map(|outcome| match outcome {
             Ok(value) => Ok(value),
             Err(failure) => Err(ExecutionError::Failed(failure.clone())),
         })
@@ -435,48 +406,40 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
 
     fn run_and_reset(&self) -> bool {
         let mut ran_well = false;
+        if !B::REPEATS {
+            return ran_well;
+        }
         self.as_runner(|me| {
             let Some(mut body) = self.take_body() else {
                 return;
             };
             let ran = catch(|| body.run_again());
-            let ran = ran.unwrap_or_else(|payload| Some(Err(Failure::from_panic(payload))));
-            if let Some(Err(failure)) = ran {
+            if let Err(failure) = ran.unwrap_or_else(|payload| Err(Failure::from_panic(payload))) {
                 discard(body);
                 return self.core.finish(Err(failure));
             }
             self.body.with_mut(|place| {
                 // SAFETY: this thread has won `start` and gives the body up with the reset.
-                unsafe { *place = Some(body) };
+                unsafe { (*place).put(body) };
             });
-            let reset = self.core.reset(me);
-            if !reset {
+            ran_well = self.core.reset(me);
+            if !ran_well {
                 discard(self.take_body());
             }
-            ran_well = reset && ran.is_some();
         });
         ran_well
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
         match self.core.state.cancel(interrupt, why as u8) {
-            Cancelled::TooLate => return false,
-            Cancelled::Unstarted { awaited } => {
-                let callbacks = if awaited {
-                    self.core.wake_waiters()
-                } else {
-                    Vec::new()
-                };
-                discard(self.take_body());
-                self.core.call(callbacks);
+            Cancelled::TooLate => {
+                self.core.await_claimer();
+                return false;
             }
+            Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
             Cancelled::Running { awaited } => {
-                if interrupt {
-                    self.core.interrupt_runner();
-                }
-                if awaited {
-                    self.core.announce();
-                }
+                let tell = interrupt.then_some(Record::interrupt);
+                self.core.settle_running(awaited, tell);
             }
         }
         true
@@ -498,24 +461,19 @@ impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
 
     fn complete(&self, outcome: Result<T, Failure>) -> bool {
         let Some(before) = self.core.state.claim() else {
+            self.core.await_claimer();
             discard(outcome);
             return false;
         };
         let failed = outcome.is_err();
-        self.core.write(Some(outcome));
-        let awaited = matches!(
-            self.core.state.finish(failed),
-            Finished::Won { awaited: true }
-        );
-        let callbacks = if awaited {
-            self.core.wake_waiters()
+        self.core.write(outcome);
+        let finished = self.core.state.finish(failed);
+        let awaited = matches!(finished, Finished::Won { awaited: true });
+        if before.is_running() {
+            self.core.call(self.core.release(awaited));
         } else {
-            Vec::new()
-        };
-        if !before.is_running() {
-            discard(self.take_body());
+            self.settle_unstarted(awaited);
         }
-        self.core.call(callbacks);
         true
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
 use super::id::TaskId;
+use crate::containment::discard;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::clock;
 
@@ -16,6 +17,14 @@ pub(super) struct Labels {
     pub(super) name: Option<Arc<str>>,
     pub(super) priority: i32,
     pub(super) state: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Drop for Labels {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            discard(state);
+        }
+    }
 }
 
 impl fmt::Debug for Labels {

@@ -23,6 +23,7 @@ mod header;
 mod id;
 mod shared;
 mod state;
+mod waiters;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ use cell::Runnable;
 use erased::{Erase, Erased};
 use header::{Header, Labels};
 
-use crate::containment::contain;
+use crate::containment::{contain, discard};
 
 /// Work that is to be done once: the half of a task that runs.
 ///
@@ -225,7 +226,9 @@ impl<F: FnOnce() + Send + 'static> Erase for Inline<F> {
     fn run(self) {
         (self.0)();
     }
-    fn abandon(self) {}
+    fn abandon(self) {
+        discard(self);
+    }
     fn header(&self) -> Option<&Header> {
         None
     }
@@ -246,7 +249,9 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
     fn run(self) {
         (self.0.body)();
     }
-    fn abandon(self) {}
+    fn abandon(self) {
+        discard(self);
+    }
     fn header(&self) -> Option<&Header> {
         Some(&self.0.header)
     }

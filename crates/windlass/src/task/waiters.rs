@@ -1,0 +1,143 @@
+//! Who waits for the end of a task: threads, wakers, and callbacks to be called at it.
+//!
+//! Nothing of a user's runs under the lock here: a waker is cloned before it is taken, and woken
+//! or dropped after it is given up.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::state::Snapshot;
+use crate::containment::{Contained, catch, contain, discard, discard_payload};
+use crate::interrupt::Record;
+use crate::sync::Mutex;
+
+/// Called when the task is done, with how it ended.
+pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
+
+#[derive(Default)]
+pub(super) struct Waiters(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    waiters: Vec<Waiter>,
+    callbacks: Vec<(u64, Contained<Callback>)>,
+    last_key: u64,
+}
+
+enum Waiter {
+    Thread(Arc<Record>),
+    Waker(u64, Waker),
+}
+
+impl Lists {
+    fn new_key(&mut self) -> u64 {
+        self.last_key += 1;
+        self.last_key
+    }
+
+    fn remove(&mut self, same: impl Fn(&Waiter) -> bool) -> Option<Waiter> {
+        let at = self.waiters.iter().position(same)?;
+        Some(self.waiters.swap_remove(at))
+    }
+
+    fn remove_waker(&mut self, key: u64) -> Option<Waiter> {
+        self.remove(|waiter| matches!(waiter, Waiter::Waker(k, _) if *k == key))
+    }
+}
+
+impl Waiters {
+    pub(super) fn add_thread(&self, thread: &Arc<Record>) {
+        let waiter = Waiter::Thread(Arc::clone(thread));
+        self.0.lock().waiters.push(waiter);
+    }
+
+    pub(super) fn remove_thread(&self, thread: &Arc<Record>) {
+        let same = |waiter: &Waiter| matches!(waiter, Waiter::Thread(t) if Arc::ptr_eq(t, thread));
+        self.0.lock().remove(same);
+    }
+
+    /// A number under which a waker of its own can be registered.
+    pub(super) fn new_key(&self) -> u64 {
+        self.0.lock().new_key()
+    }
+
+    /// Registers the waker under the key, in the place of an older one.
+    pub(super) fn set_waker(&self, key: u64, waker: Waker) {
+        let former = {
+            let mut lists = self.0.lock();
+            let former = lists.remove_waker(key);
+            lists.waiters.push(Waiter::Waker(key, waker));
+            former
+        };
+        discard(former);
+    }
+
+    pub(super) fn remove_waker(&self, key: u64) {
+        let former = self.0.lock().remove_waker(key);
+        discard(former);
+    }
+
+    /// Keeps the callback until [`release`](Self::release), or until it is taken with this key.
+    pub(super) fn add_callback(&self, callback: Callback) -> u64 {
+        let mut lists = self.0.lock();
+        let key = lists.new_key();
+        lists.callbacks.push((key, Contained::new(callback)));
+        key
+    }
+
+    /// Takes a callback that nobody has released.
+    pub(super) fn take_callback(&self, key: u64) -> Option<Callback> {
+        let mut lists = self.0.lock();
+        let at = lists.callbacks.iter().position(|(k, _)| *k == key)?;
+        lists.callbacks.remove(at).1.take()
+    }
+
+    /// Wakes all who wait; the callbacks are the caller's to call.
+    pub(super) fn release(&self) -> Callbacks {
+        let (waiters, callbacks) = {
+            let mut lists = self.0.lock();
+            (
+                std::mem::take(&mut lists.waiters),
+                std::mem::take(&mut lists.callbacks),
+            )
+        };
+        // Threads first: a waker is user code, and may take its time.
+        for waiter in &waiters {
+            if let Waiter::Thread(thread) = waiter {
+                thread.unpark();
+            }
+        }
+        for waiter in waiters {
+            if let Waiter::Waker(_, waker) = waiter {
+                contain(|| waker.wake());
+            }
+        }
+        Callbacks(callbacks)
+    }
+}
+
+/// What is to be called after the waiters have been released.
+#[derive(Default)]
+#[must_use = "callbacks that are dropped are not called"]
+pub(super) struct Callbacks(Vec<(u64, Contained<Callback>)>);
+
+impl Callbacks {
+    /// Calls all, and then goes on with the panic of the first that panicked.
+    pub(super) fn call(self, end: Snapshot) {
+        let mut first = None;
+        for (_, mut callback) in self.0 {
+            let Some(callback) = callback.take() else {
+                continue;
+            };
+            if let Err(payload) = catch(|| callback(end)) {
+                match first {
+                    None => first = Some(payload),
+                    Some(_) => discard_payload(payload),
+                }
+            }
+        }
+        if let Some(payload) = first {
+            std::panic::resume_unwind(payload);
+        }
+    }
+}
