@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::cell::{Awaitable, Cell, Once};
+use super::body::Once;
+use super::cell::{Awaitable, Cell};
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::{Header, Labels};

@@ -18,6 +18,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::Waker;
 
+use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::state::{Cancelled, Finished, Snapshot, State};
@@ -26,48 +27,6 @@ use crate::containment::{Contained, catch, contain, discard};
 use crate::interrupt::{Parked, Record};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Deadline, UnsafeCell, thread};
-
-/// What a task runs.
-pub(super) trait Body<T>: Send {
-    /// Whether it can run any number of times.
-    const REPEATS: bool;
-
-    /// The last or only run.
-    fn run_once(self) -> Result<T, Failure>;
-
-    /// A run without a result, where it can be repeated.
-    fn run_again(&mut self) -> Result<(), Failure>;
-}
-
-/// A body that can run once.
-pub(super) struct Once<F>(pub(super) F);
-
-/// A body that can run any number of times.
-pub(super) struct Repeating<F>(pub(super) F);
-
-impl<T, F: FnOnce() -> Result<T, Failure> + Send> Body<T> for Once<F> {
-    const REPEATS: bool = false;
-
-    fn run_once(self) -> Result<T, Failure> {
-        (self.0)()
-    }
-
-    fn run_again(&mut self) -> Result<(), Failure> {
-        unreachable!("nobody runs a body again that does not repeat")
-    }
-}
-
-impl<T, F: FnMut() -> Result<T, Failure> + Send> Body<T> for Repeating<F> {
-    const REPEATS: bool = true;
-
-    fn run_once(mut self) -> Result<T, Failure> {
-        (self.0)()
-    }
-
-    fn run_again(&mut self) -> Result<(), Failure> {
-        (self.0)().map(drop)
-    }
-}
 
 /// The part of a cell that does not depend on the type of its body.
 pub(super) struct Core<T> {
@@ -123,19 +82,22 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
         })
     }
 
-    /// Runs `run` as the one runner, unless there is one or the task is done.
-    fn as_runner(&self, run: impl FnOnce(&Arc<Record>)) {
+    /// Runs `run` as the one runner, unless there is one or the task is done. Passes on what `run`
+    /// says: whether it has reset the task, which then is no longer this thread's.
+    fn as_runner(&self, run: impl FnOnce(&Arc<Record>) -> bool) -> bool {
         if !self.core.state.start() {
-            return;
+            return false;
         }
         Record::with_current(|me| {
             self.core.set_runner(me);
-            let ended = catch(|| run(me));
-            self.core.await_delivery();
-            if let Err(payload) = ended {
-                std::panic::resume_unwind(payload);
+            match catch(|| run(me)) {
+                Ok(true) => true,
+                ended => {
+                    self.core.await_delivery();
+                    ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+                }
             }
-        });
+        })
     }
 
     fn take_body(&self) -> Option<B> {
@@ -149,7 +111,10 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
     /// Ends the completing of a task that has not run and never will.
     fn settle_unstarted(&self, awaited: bool) {
         let callbacks = self.core.release(awaited);
-        discard(self.take_body());
+        // Mutant: what the body captured lives as long as the handle.
+        if !cfg!(windlass_mutant = "task-keep-cancelled-body") {
+            discard(self.take_body());
+        }
         self.core.call(callbacks);
     }
 }
@@ -180,6 +145,8 @@ impl<T> Core<T> {
         self.write(outcome);
         match self.state.finish(failed) {
             Finished::Won { awaited } => self.call(self.release(awaited)),
+            // Mutant: a value that nobody can get lives as long as the handle.
+            Finished::Lost if cfg!(windlass_mutant = "task-keep-lost-outcome") => {}
             Finished::Lost => discard(self.take_back()),
         }
     }
@@ -187,7 +154,9 @@ impl<T> Core<T> {
     /// Whoever has claimed the result publishes it next: waits for that, so that an attempt that
     /// came too late leaves a task that is done.
     fn await_claimer(&self) {
-        while !self.state.load().is_done() {
+        // Mutant: a cancel says that it came too late for a task that is not done.
+        let leaves_early = cfg!(windlass_mutant = "task-lose-before-done");
+        while !leaves_early && !self.state.load().is_done() {
             thread::yield_now();
         }
     }
@@ -202,7 +171,10 @@ impl<T> Core<T> {
     fn reset(&self, me: &Arc<Record>) -> bool {
         // Null before the next runner can come. A canceller that comes before the reset finds null
         // and waits; then the reset fails, and it is given this thread after all.
-        self.runner.store(ptr::null_mut(), Ordering::Relaxed);
+        // Mutant: a canceller interrupts the runner of an earlier round.
+        if !cfg!(windlass_mutant = "task-reset-keeps-runner") {
+            self.runner.store(ptr::null_mut(), Ordering::Relaxed);
+        }
         let reset = self.state.reset();
         if !reset {
             self.set_runner(me);
@@ -212,7 +184,9 @@ impl<T> Core<T> {
 
     /// A canceller that is about to interrupt this thread does so before the run is left.
     fn await_delivery(&self) {
-        while self.state.load().is_interrupting() {
+        // Mutant: the interrupt strikes whatever the thread does next.
+        let leaves_early = cfg!(windlass_mutant = "task-leave-before-delivery");
+        while !leaves_early && self.state.load().is_interrupting() {
             thread::yield_now();
         }
     }
@@ -249,7 +223,8 @@ impl<T> Core<T> {
 
     /// Wakes all who wait; gives those who want to be called.
     fn release(&self, awaited: bool) -> Callbacks {
-        if awaited {
+        // Mutant: those who wait are never told.
+        if awaited && !cfg!(windlass_mutant = "task-release-nobody") {
             self.waiters.release()
         } else {
             Callbacks::default()
@@ -272,8 +247,12 @@ impl<T> Core<T> {
         if deadline.has_passed() {
             return Err(ExecutionError::TimedOut);
         }
+        // Mutant: the end comes between the two, and nobody sees this thread.
+        if cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
+            return Ok(());
+        }
         self.waiters.add_thread(&me);
-        if !self.state.announce_wait() {
+        if !cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
             self.waiters.remove_thread(&me);
             return Ok(());
         }
@@ -306,7 +285,8 @@ impl<T> Core<T> {
         }
         self.waiters.set_waker(key, waker.clone());
         let pending = self.state.announce_wait();
-        if !pending {
+        // Mutant: the waker stays as long as the task, and may own the future that polls it.
+        if !pending && !cfg!(windlass_mutant = "task-keep-late-waker") {
             self.forget_waker(key);
         }
         !pending
@@ -323,7 +303,8 @@ impl<T> Core<T> {
             return callback(self.state.load());
         }
         let key = self.waiters.add_callback(callback);
-        if self.state.announce_wait() {
+        // Mutant: a callback that meets the end is never called.
+        if self.state.announce_wait() || cfg!(windlass_mutant = "task-forget-late-callback") {
             return;
         }
         // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
@@ -397,37 +378,37 @@ fn cancelled(state: Snapshot) -> ExecutionError {
 impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
     fn run(&self) {
         self.as_runner(|_| {
-            let Some(body) = self.take_body() else { return };
-            let outcome = catch(|| body.run_once());
-            self.core
-                .finish(outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload))));
+            if let Some(body) = self.take_body() {
+                let outcome = catch(|| body.run_once());
+                let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+                self.core.finish(outcome);
+            }
+            false
         });
     }
 
     fn run_and_reset(&self) -> bool {
-        let mut ran_well = false;
-        if !B::REPEATS {
-            return ran_well;
-        }
-        self.as_runner(|me| {
+        let round = |me: &Arc<Record>| {
             let Some(mut body) = self.take_body() else {
-                return;
+                return false;
             };
             let ran = catch(|| body.run_again());
             if let Err(failure) = ran.unwrap_or_else(|payload| Err(Failure::from_panic(payload))) {
                 discard(body);
-                return self.core.finish(Err(failure));
+                self.core.finish(Err(failure));
+                return false;
             }
             self.body.with_mut(|place| {
                 // SAFETY: this thread has won `start` and gives the body up with the reset.
                 unsafe { (*place).put(body) };
             });
-            ran_well = self.core.reset(me);
-            if !ran_well {
+            let reset = self.core.reset(me);
+            if !reset {
                 discard(self.take_body());
             }
-        });
-        ran_well
+            reset
+        };
+        B::REPEATS && self.as_runner(round)
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
@@ -479,5 +460,47 @@ impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
 
     fn as_runnable(self: Arc<Self>) -> Arc<dyn Runnable> {
         self
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+    use std::task::{Wake, Waker};
+
+    use super::super::body::Once;
+    use super::super::id::TaskId;
+    use super::{Cancelled, Cell, Failure, Header, Record, Runnable, State};
+    use crate::sync::atomic::{AtomicBool, Ordering};
+    use crate::sync::{model, thread};
+
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    /// NA-06
+    #[test]
+    fn a_task_settles_and_its_runner_leaves_even_if_the_interrupt_unwinds() {
+        model(|| {
+            let header = Header::new(TaskId::next(), None);
+            let cell = Cell::new(header, State::new(), Once(|| Ok::<_, Failure>(())));
+            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            assert!(!cell.core.poll_done(0, &Waker::from(Arc::clone(&woken))));
+            let theirs = Arc::clone(&cell);
+            let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
+            let refuse = |_: &Record| std::panic::resume_unwind(Box::new("refused"));
+            match cell.core.state.cancel(true, 0) {
+                Cancelled::Running { awaited } => cell.core.settle_running(awaited, Some(refuse)),
+                Cancelled::Unstarted { awaited } => cell.settle_unstarted(awaited),
+                Cancelled::TooLate => {}
+            }
+            runner.join().unwrap();
+            assert!(cell.state().is_done() && !cell.state().is_interrupting());
+            assert!(woken.0.load(Ordering::Acquire));
+        });
     }
 }

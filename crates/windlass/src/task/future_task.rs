@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cell::{Awaitable, Body, Cell, Repeating};
+use super::body::{Body, Repeating};
+use super::cell::Cell;
 use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;

@@ -12,6 +12,7 @@
 //!
 //! [`FutureTask`] is both halves in one shared object, for those who run tasks themselves.
 
+mod body;
 mod builder;
 mod cell;
 mod control;
@@ -21,6 +22,8 @@ mod future_task;
 mod handle;
 mod header;
 mod id;
+#[cfg(test)]
+mod models;
 mod shared;
 mod state;
 mod waiters;

@@ -100,13 +100,25 @@ impl State {
     }
 
     pub(super) fn load(&self) -> Snapshot {
-        Snapshot(self.0.load(Ordering::Acquire))
+        let seen = if cfg!(windlass_mutant = "task-look-relaxed") {
+            Ordering::Relaxed // Mutant: the end is seen, but not the result.
+        } else {
+            Ordering::Acquire
+        };
+        Snapshot(self.0.load(seen))
     }
 
     /// Takes the body, if nobody has and the task is not done.
     pub(super) fn start(&self) -> bool {
         // Setting the bit on a task that is done or running already changes nothing for anybody.
-        let before = self.0.fetch_or(RUNNING, Ordering::AcqRel);
+        let before = if cfg!(windlass_mutant = "task-start-twice") {
+            // Mutant: two look before either writes.
+            let before = self.0.load(Ordering::Acquire);
+            self.0.store(before | RUNNING, Ordering::Release);
+            before
+        } else {
+            self.0.fetch_or(RUNNING, Ordering::AcqRel)
+        };
         before & (RUNNING | DONE | CLAIMED) == 0
     }
 
@@ -117,11 +129,14 @@ impl State {
         if before & DONE != 0 {
             return Finished::Lost;
         }
-        let update = self
-            .0
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                (now & DONE == 0).then_some(now | outcome)
-            });
+        let published = if cfg!(windlass_mutant = "task-publish-relaxed") {
+            Ordering::Acquire // Mutant: a reader sees the end, but not what was written before.
+        } else {
+            Ordering::AcqRel
+        };
+        let update = self.0.fetch_update(published, Ordering::Acquire, |now| {
+            (now & DONE == 0).then_some(now | outcome)
+        });
         match update {
             Ok(before) => Finished::Won {
                 awaited: Snapshot(before).is_awaited(),
@@ -168,7 +183,13 @@ impl State {
                 } else {
                     0
                 };
-                (now & (DONE | CLAIMED) == 0).then_some(now | cancelled | told)
+                // Mutant: a task whose result is being written is cancelled.
+                let claimed = if cfg!(windlass_mutant = "task-cancel-claimed") {
+                    0
+                } else {
+                    CLAIMED
+                };
+                (now & (DONE | claimed) == 0).then_some(now | cancelled | told)
             });
         match update.map(Snapshot) {
             Err(_) => Cancelled::TooLate,
