@@ -3,6 +3,11 @@
 //! All of this holds on plain threads of the standard library; what pools add to it is tested with
 //! them.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of a test fails the test by panicking"
+)]
+
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;

@@ -9,10 +9,7 @@ use crate::interrupt;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{UnsafeCell, model, thread};
 
-fn spawn<T: 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T>
-where
-    T: Send,
-{
+fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::Builder::new().spawn(body).unwrap()
 }
 

@@ -197,36 +197,55 @@ fn await_round(counter: &AtomicUsize, round: usize) {
     }
 }
 
+/// What the two sides of a race tell each other: the number of the round they have come to.
+#[derive(Default)]
+struct Race {
+    body_runs: AtomicUsize,
+    canceller_is_here: AtomicUsize,
+    cancelled: AtomicUsize,
+}
+
+impl Race {
+    /// A task whose body ends at about the time at which it is cancelled.
+    fn task(self: &Arc<Self>, round: usize) -> FutureTask<()> {
+        let race = Arc::clone(self);
+        FutureTask::new(move || {
+            race.body_runs.store(round, Ordering::SeqCst);
+            await_round(&race.canceller_is_here, round);
+            (0..round % 16).for_each(|_| spin_loop());
+        })
+    }
+
+    fn cancel(&self, task: &FutureTask<()>, round: usize) {
+        await_round(&self.body_runs, round);
+        self.canceller_is_here.store(round, Ordering::SeqCst);
+        (0..round / 16 % 16).for_each(|_| spin_loop());
+        task.cancel_now();
+        self.cancelled.store(round, Ordering::SeqCst);
+    }
+}
+
 /// FT-031
 #[test]
 fn the_interrupt_of_cancel_now_never_strikes_after_run_has_returned() {
     const ROUNDS: usize = 20_000;
-    let (late, cancelled) = within_patience("20,000 races", || {
-        let tasks: Vec<_> = (0..ROUNDS)
-            .map(|round| FutureTask::new(move || (0..round % 128).for_each(|_| spin_loop())))
-            .collect();
-        let (begun, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (interrupted, late) = within_patience("20,000 races", || {
+        let race = Arc::new(Race::default());
+        let tasks: Vec<_> = (1..=ROUNDS).map(|round| race.task(round)).collect();
         thread::scope(|scope| {
-            scope.spawn(|| {
-                for (round, task) in tasks.iter().enumerate() {
-                    await_round(&begun, round + 1);
-                    task.cancel_now();
-                    over.store(round + 1, Ordering::SeqCst);
-                }
-            });
-            let (mut late, mut cancelled) = (0, 0);
-            for (round, task) in tasks.iter().enumerate() {
-                begun.store(round + 1, Ordering::SeqCst);
+            scope.spawn(|| (1..).zip(&tasks).for_each(|(n, task)| race.cancel(task, n)));
+            let (mut interrupted, mut late) = (0, 0);
+            for (round, task) in (1..).zip(&tasks) {
                 task.run();
-                cancelled += usize::from(interrupt::interrupted());
-                // From here on whatever the canceller still does must not be felt.
-                await_round(&over, round + 1);
+                interrupted += usize::from(interrupt::interrupted());
+                // From here on, whatever the canceller still does must not be felt.
+                await_round(&race.cancelled, round);
                 late += usize::from(interrupt::interrupted());
             }
-            (late, cancelled)
+            (interrupted, late)
         })
     });
-    println!("{cancelled} of {ROUNDS} runs were interrupted, {late} too late");
+    println!("{interrupted} of {ROUNDS} runs were interrupted, {late} too late");
     assert_eq!(late, 0);
 }
 

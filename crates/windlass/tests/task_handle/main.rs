@@ -1,10 +1,5 @@
 //! What the two halves of a task promise each other: `Task`, which runs, and its handles.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a helper of a test fails the test by panicking"
-)]
-
 mod awaiting;
 mod halves;
 mod outliving;
