@@ -188,7 +188,7 @@ pub(crate) fn gave_up(me: &Record, parked: Parked) -> Wait {
     match parked {
         Parked::TimedOut => Wait::TimedOut,
         Parked::Interrupted | Parked::Unparked => {
-            me.take_flag();
+            me.take_end_of_wait();
             Wait::Interrupted
         }
     }

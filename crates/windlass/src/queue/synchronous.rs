@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::blocking::timed;
 use super::lock::QueueLock;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
-use crate::interrupt::{Interrupted, interrupted};
+use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::{Deadline, Mutex};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
@@ -94,7 +94,7 @@ impl<T: Send> SynchronousQueue<T> {
         };
         if deadline.has_passed() {
             drop(state);
-            return Err(if interrupted() {
+            return Err(if ends_wait() {
                 PutError::Interrupted(item)
             } else {
                 PutError::TimedOut(item)
@@ -127,7 +127,7 @@ impl<T: Send> SynchronousQueue<T> {
         };
         if deadline.has_passed() {
             drop(state);
-            return if interrupted() {
+            return if ends_wait() {
                 Err(Interrupted)
             } else {
                 Ok(None)

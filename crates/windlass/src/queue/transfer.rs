@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::blocking::timed;
 use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
-use crate::interrupt::{Interrupted, Record, interrupted};
+use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, Mutex};
 use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
@@ -158,7 +158,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         }
         if deadline.has_passed() {
             drop(state);
-            return Err(if interrupted() {
+            return Err(if ends_wait() {
                 PutError::Interrupted(item)
             } else {
                 PutError::TimedOut(item)
@@ -207,7 +207,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         };
         if deadline.has_passed() {
             drop(state);
-            return if interrupted() {
+            return if ends_wait() {
                 Err(Interrupted)
             } else {
                 Ok(None)

@@ -31,7 +31,7 @@ use super::{FutureTask, Task};
 #[derive(Default, Clone)]
 #[must_use = "a builder makes nothing until it is given a closure"]
 pub struct TaskBuilder {
-    labels: Option<Box<Labels>>,
+    labels: Option<Arc<Labels>>,
 }
 
 impl TaskBuilder {
@@ -96,7 +96,7 @@ impl TaskBuilder {
     }
 
     fn labels(&mut self) -> &mut Labels {
-        self.labels.get_or_insert_default()
+        Arc::make_mut(self.labels.get_or_insert_default())
     }
 }
 

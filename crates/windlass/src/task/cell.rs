@@ -100,9 +100,20 @@ unsafe impl<T: Send, B: Send> Sync for Cell<T, B> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
 
+/// What became of a run.
+#[derive(Debug, Clone)]
+pub(crate) enum Ran {
+    /// It ended with a value.
+    Well,
+    /// It ended with this failure.
+    Failed(Failure),
+    /// It did not run, or its result was not wanted any more.
+    Void,
+}
+
 /// A task seen without the type of its result.
 pub(super) trait Runnable: Send + Sync {
-    fn run(&self);
+    fn run(&self) -> Ran;
     fn run_and_reset(&self) -> bool;
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
     fn state(&self) -> Snapshot;
@@ -164,18 +175,23 @@ impl<T> Core<T> {
         })
     }
 
-    /// Ends a run with this outcome, unless the task was cancelled or completed meanwhile.
-    fn finish(&self, outcome: Result<T, Failure>) {
+    /// Ends a run with this outcome; false if the task was cancelled or completed meanwhile.
+    fn finish(&self, outcome: Result<T, Failure>) -> bool {
         if self.state.is_settable() && self.state.claim().is_none() {
-            return discard(outcome);
+            discard(outcome);
+            return false;
         }
         let failed = outcome.is_err();
         self.write(Some(outcome));
         match self.state.finish(failed) {
             Finished::Won { awaited: true } => self.announce(),
             Finished::Won { awaited: false } => {}
-            Finished::Lost => discard(self.write(None)),
+            Finished::Lost => {
+                discard(self.write(None));
+                return false;
+            }
         }
+        true
     }
 
     fn set_runner(&self, me: &Arc<Record>) {
@@ -424,13 +440,21 @@ fn cancelled(state: Snapshot) -> ExecutionError {
 }
 
 impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
-    fn run(&self) {
+    fn run(&self) -> Ran {
+        let mut ran = Ran::Void;
         self.as_runner(|_| {
             let Some(body) = self.take_body() else { return };
             let outcome = catch(|| body.run_once());
-            self.core
-                .finish(outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload))));
+            let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+            let seen = match &outcome {
+                Ok(_) => Ran::Well,
+                Err(failure) => Ran::Failed(failure.clone()),
+            };
+            if self.core.finish(outcome) {
+                ran = seen;
+            }
         });
+        ran
     }
 
     fn run_and_reset(&self) -> bool {
@@ -443,7 +467,8 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
             let ran = ran.unwrap_or_else(|payload| Some(Err(Failure::from_panic(payload))));
             if let Some(Err(failure)) = ran {
                 discard(body);
-                return self.core.finish(Err(failure));
+                self.core.finish(Err(failure));
+                return;
             }
             self.body.with_mut(|place| {
                 // SAFETY: this thread has won `start` and gives the body up with the reset.

@@ -35,11 +35,11 @@ pub(crate) struct Header {
     fate: AtomicU8,
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
-    labels: Option<Box<Labels>>,
+    labels: Option<Arc<Labels>>,
 }
 
 impl Header {
-    pub(super) fn new(id: TaskId, labels: Option<Box<Labels>>) -> Self {
+    pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
         let fate = AtomicU8::new(Cancellation::Dropped as u8);
         Self {
             id,
@@ -59,6 +59,11 @@ impl Header {
 
     pub(super) fn priority(&self) -> i32 {
         self.labels.as_ref().map_or(0, |labels| labels.priority)
+    }
+
+    /// What the user has attached, to outlive the task.
+    pub(super) fn labels(&self) -> Option<&Arc<Labels>> {
+        self.labels.as_ref()
     }
 
     pub(super) fn state(&self) -> Option<&(dyn Any + Send + Sync)> {

@@ -36,6 +36,7 @@ pub use handle::TaskHandle;
 pub use id::TaskId;
 pub use shared::SharedHandle;
 
+pub(crate) use cell::Ran;
 use cell::Runnable;
 use erased::{Erase, Erased};
 use header::{Header, Labels};
@@ -79,7 +80,7 @@ impl Task {
         TaskBuilder::new()
     }
 
-    fn plain<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    fn plain<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
@@ -94,7 +95,7 @@ impl Task {
         Self::headed(id, labels, body)
     }
 
-    fn headed<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    fn headed<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
@@ -122,8 +123,13 @@ impl Task {
     /// If it has no handle and its code panics; the failure of a task with a handle goes there. A
     /// done-callback of the handle that panics does so out of this call.
     pub fn run(self) {
-        let Self { erased, .. } = self;
-        erased.run();
+        self.erased.run();
+    }
+
+    /// Runs the task on this thread and says what came of it. A panic of a task without a handle,
+    /// or of a done-callback, unwinds.
+    pub(crate) fn run_and_tell(self) -> Ran {
+        self.erased.run()
     }
 
     /// Identifies the task; its handle has the same id.
@@ -222,8 +228,9 @@ fn fitting<R>(erased: Result<Erased, R>) -> Erased {
 }
 
 impl<F: FnOnce() + Send + 'static> Erase for Inline<F> {
-    fn run(self) {
+    fn run(self) -> Ran {
         (self.0)();
+        Ran::Well
     }
     fn abandon(self) {}
     fn header(&self) -> Option<&Header> {
@@ -243,8 +250,9 @@ struct Headed<F> {
 struct Boxed<F>(Box<Headed<F>>);
 
 impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
-    fn run(self) {
+    fn run(self) -> Ran {
         (self.0.body)();
+        Ran::Well
     }
     fn abandon(self) {}
     fn header(&self) -> Option<&Header> {
@@ -259,8 +267,8 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
 struct Handled(Arc<dyn Runnable>);
 
 impl Erase for Handled {
-    fn run(self) {
-        self.0.run();
+    fn run(self) -> Ran {
+        self.0.run()
     }
     fn abandon(self) {
         // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
