@@ -1,0 +1,10 @@
+//! Conformance with the JDK: what a real one did, replayed on a Windlass pool.
+//!
+//! A *scenario* is a list of steps on one pool; a *transcript* is a scenario together with what the
+//! JDK answered to each step and the state its pool settled in. The parts, lowest first:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`mod@format`] | scenarios and transcripts as text |
+
+pub mod format;
