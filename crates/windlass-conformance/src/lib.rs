@@ -6,5 +6,12 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`mod@format`] | scenarios and transcripts as text |
+//! | [`outcome`], [`state`] | what a step gives back, and what a pool looks like afterwards |
+//! | [`subject`] | what the replay asks of a pool under test |
+//! | [`settle`] | when a state counts as settled |
 
 pub mod format;
+pub mod outcome;
+pub mod settle;
+pub mod state;
+pub mod subject;
