@@ -9,9 +9,11 @@
 //! | [`outcome`], [`state`] | what a step gives back, and what a pool looks like afterwards |
 //! | [`subject`] | what the replay asks of a pool under test |
 //! | [`settle`] | when a state counts as settled |
+//! | [`replay`] | runs transcripts and finds the first difference |
 
 pub mod format;
 pub mod outcome;
+pub mod replay;
 pub mod settle;
 pub mod state;
 pub mod subject;
