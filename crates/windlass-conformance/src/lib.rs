@@ -10,8 +10,10 @@
 //! | [`subject`] | what the replay asks of a pool under test |
 //! | [`settle`] | when a state counts as settled |
 //! | [`replay`] | runs transcripts and finds the first difference |
+//! | [`generate`] | random scenarios from a seed |
 
 pub mod format;
+pub mod generate;
 pub mod outcome;
 pub mod replay;
 pub mod settle;
