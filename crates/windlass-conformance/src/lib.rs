@@ -11,9 +11,11 @@
 //! | [`settle`] | when a state counts as settled |
 //! | [`replay`] | runs transcripts and finds the first difference |
 //! | [`generate`] | random scenarios from a seed |
+//! | [`oracle`] | records scenarios on a JDK |
 
 pub mod format;
 pub mod generate;
+pub mod oracle;
 pub mod outcome;
 pub mod replay;
 pub mod settle;
