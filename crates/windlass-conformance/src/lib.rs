@@ -12,7 +12,9 @@
 //! | [`replay`] | runs transcripts and finds the first difference |
 //! | [`generate`] | random scenarios from a seed |
 //! | [`oracle`] | records scenarios on a JDK |
+//! | [`driver`] | the Windlass pool as a subject |
 
+pub mod driver;
 pub mod format;
 pub mod generate;
 pub mod oracle;
