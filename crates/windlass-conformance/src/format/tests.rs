@@ -2,8 +2,20 @@
 
 use super::*;
 
+const CORPUS: [&str; 2] = [
+    include_str!("../../corpus/thread_pool.txt"),
+    include_str!("../../corpus/scheduled.txt"),
+];
+
 fn print(scenarios: &[Scenario]) -> String {
     scenarios.iter().map(Scenario::to_string).collect()
+}
+
+#[test]
+fn the_corpus_is_printed_as_it_was_read() {
+    for text in CORPUS {
+        assert_eq!(print(&parse(text).unwrap()), text);
+    }
 }
 
 #[test]
