@@ -73,6 +73,8 @@ pub(crate) struct Record {
     flags: AtomicU8,
     /// The flags that end a wait of this thread; written by the thread itself.
     heeded: AtomicU8,
+    /// The flags that ended its last wait; for the thread itself.
+    ended_by: AtomicU8,
     signalled: AtomicBool,
 }
 
@@ -90,6 +92,7 @@ impl Record {
             parker: Arc::new(Parker::new()),
             flags: AtomicU8::new(0),
             heeded: AtomicU8::new(INTERRUPT),
+            ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
         }
     }
@@ -146,7 +149,17 @@ impl Record {
     /// Clears what ends a wait of the current thread and says whether there was any of it.
     pub(crate) fn take_end_of_wait(&self) -> bool {
         let heeded = self.heeded.load(Ordering::Relaxed);
-        self.must_end_wait() && self.flags.fetch_and(!heeded, Ordering::AcqRel) & heeded != 0
+        if !self.must_end_wait() {
+            return false;
+        }
+        let ended_by = self.flags.fetch_and(!heeded, Ordering::AcqRel) & heeded;
+        self.ended_by.store(ended_by, Ordering::Relaxed);
+        ended_by != 0
+    }
+
+    /// Whether an interrupt had a part in the end of this thread's last wait, and not just a nudge.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.ended_by.load(Ordering::Relaxed) & INTERRUPT != 0
     }
 
     /// Runs `wait` so that a nudge ends it too.

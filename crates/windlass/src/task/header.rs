@@ -12,10 +12,10 @@ use crate::sync::clock;
 
 /// What a user has attached to a task.
 #[derive(Clone, Default)]
-pub(super) struct Labels {
-    pub(super) name: Option<Arc<str>>,
-    pub(super) priority: i32,
-    pub(super) state: Option<Arc<dyn Any + Send + Sync>>,
+pub(crate) struct Labels {
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) priority: i32,
+    pub(crate) state: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl fmt::Debug for Labels {

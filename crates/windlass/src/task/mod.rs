@@ -39,7 +39,8 @@ pub use shared::SharedHandle;
 pub(crate) use cell::Ran;
 use cell::Runnable;
 use erased::{Erase, Erased};
-use header::{Header, Labels};
+use header::Header;
+pub(crate) use header::Labels;
 
 use crate::containment::contain;
 
@@ -200,8 +201,37 @@ impl Task {
         self.header()?.queued_at()
     }
 
+    /// What the user has attached, to outlive the task.
+    pub(crate) fn labels(&self) -> Option<&Arc<Labels>> {
+        self.header()?.labels()
+    }
+
     fn header(&self) -> Option<&Header> {
         self.erased.header()
+    }
+}
+
+impl<T: Send + 'static> From<&TaskHandle<T>> for TaskId {
+    fn from(handle: &TaskHandle<T>) -> Self {
+        handle.id()
+    }
+}
+
+impl<T: Send + Sync + 'static> From<&FutureTask<T>> for TaskId {
+    fn from(task: &FutureTask<T>) -> Self {
+        task.id()
+    }
+}
+
+impl From<&TaskControl> for TaskId {
+    fn from(control: &TaskControl) -> Self {
+        control.id()
+    }
+}
+
+impl From<&Task> for TaskId {
+    fn from(task: &Task) -> Self {
+        task.id()
     }
 }
 
