@@ -100,8 +100,7 @@ fn cases_of(file: &str, scenarios: Vec<Scenario>) -> Result<Vec<Case>, Box<dyn E
 }
 
 fn check(cases: Vec<Case>, jobs: usize) -> Result<ExitCode, Box<dyn Error>> {
-    drop(driver::subject()?);
-    let report = replay(cases, jobs, Arc::new(|_| driver::subject()));
+    let report = replay(cases, jobs, Arc::new(|_| Ok(driver::subject())));
     print(&format!("{report}\n"))?;
     Ok(if report.failures.is_empty() {
         ExitCode::SUCCESS

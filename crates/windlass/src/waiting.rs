@@ -74,10 +74,6 @@ impl<P> WaitQueue<P> {
         self.waiters.is_empty()
     }
 
-    pub(crate) fn payloads(&self) -> impl Iterator<Item = &P> {
-        self.waiters.iter().map(|waiter| &waiter.payload)
-    }
-
     /// Signals the thread that has waited longest.
     pub(crate) fn signal_oldest(&mut self) -> Option<(Wakeup, P)> {
         self.waiters.pop_front().map(Waiter::signal)

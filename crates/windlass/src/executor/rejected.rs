@@ -100,19 +100,16 @@ impl RejectedExecution {
 
 impl<H> RejectedExecution<H> {
     /// The task, to be tried again or run in place.
-    #[must_use]
     pub fn into_task(self) -> Task {
         self.task
     }
 
     /// The task and what came with it.
-    #[must_use]
     pub fn into_parts(self) -> (Task, H) {
         (self.task, self.handle)
     }
 
     /// The task.
-    #[must_use]
     pub const fn task(&self) -> &Task {
         &self.task
     }

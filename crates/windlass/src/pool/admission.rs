@@ -1,5 +1,7 @@
 //! The three steps of `execute`: a new core worker, the queue, a worker beyond core; else refusal.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ impl Shared {
     }
 
     /// Has the task run if there is a way right now.
-    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Task> {
+    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refused> {
         let mut seen = self.ctl.load();
         if seen.workers() < self.settings.core() {
             match self.add_worker(Some(task), Bound::Core) {
@@ -34,13 +36,19 @@ impl Shared {
         if seen.is_running() {
             let id = task.id();
             match self.queue.offer(task) {
-                Ok(()) => return self.look_again(id),
+                Ok(()) => return self.look_again(id).map_err(Refused::from),
                 Err(refused) => task = refused.into_inner(),
             }
         }
         match self.add_worker(Some(task), Bound::Maximum) {
             Ok(()) => Ok(()),
-            Err(not_started) => Err(regained(not_started)),
+            Err(mut not_started) => {
+                let error = not_started.error.take();
+                Err(Refused {
+                    task: regained(not_started),
+                    error,
+                })
+            }
         }
     }
 
@@ -65,10 +73,33 @@ impl Shared {
     }
 
     /// Leaves the task to the pool's policy.
-    pub(crate) fn reject(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+    pub(crate) fn reject(
+        self: &Arc<Self>,
+        refused: impl Into<Refused>,
+    ) -> Result<(), RejectedExecution> {
+        let Refused { task, error } = refused.into();
         self.count_rejection();
         task.set_fate(Cancellation::Rejected);
-        self.handler().rejected(task, &View(self))
+        let answer = self.handler().rejected(task, &View(self));
+        match (answer, error) {
+            (Err(rejected), Some(error)) if rejected.source().is_none() => {
+                Err(rejected.with_source(error))
+            }
+            (answer, _) => answer,
+        }
+    }
+}
+
+/// A task that could not be taken.
+pub(crate) struct Refused {
+    task: Task,
+    /// Why there is no thread for it, if one was asked for.
+    error: Option<io::Error>,
+}
+
+impl From<Task> for Refused {
+    fn from(task: Task) -> Self {
+        Self { task, error: None }
     }
 }
 
@@ -92,7 +123,7 @@ impl Saturated for View<'_> {
     }
 
     fn try_execute(&self, task: Task) -> Result<(), Task> {
-        self.0.admit(task)
+        self.0.admit(task).map_err(|refused| refused.task)
     }
 
     fn execute_when_possible(
@@ -105,7 +136,7 @@ impl Saturated for View<'_> {
         loop {
             task = match self.0.admit(task) {
                 Ok(()) => return Ok(()),
-                Err(refused) => refused,
+                Err(refused) => refused.task,
             };
             let id = task.id();
             self.0.enlist_blocked(&me);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cell::{Awaitable, Body, Cell, Repeating};
+use super::cell::{Body, Cell, Repeating};
 use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;

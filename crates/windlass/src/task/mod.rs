@@ -76,7 +76,6 @@ impl Task {
     }
 
     /// Sets out to make a task with a name, a priority or a state of its own.
-    #[must_use]
     pub fn builder() -> TaskBuilder {
         TaskBuilder::new()
     }
