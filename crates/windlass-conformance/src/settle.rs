@@ -4,10 +4,7 @@
 //! a finite keep-alive is set, so that a worker due to time out has done so. A state that already
 //! equals the expected one is watched just as long: leaving early would miss the worker that dies
 //! one moment later.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "what is watched is a pool on the real clock, and nothing tells when it is at rest"
-)]
+//! What is watched is a pool on the real clock, and nothing tells when it is at rest: so this polls.
 
 use std::thread;
 use std::time::{Duration, Instant};
