@@ -413,3 +413,34 @@ fn a_snapshot_is_a_copy_that_later_changes_do_not_touch() {
     queue.clear();
     assert_eq!(snapshot, [0, 1, 2]);
 }
+
+#[test]
+fn debug_names_the_queue_and_its_first_elements() {
+    fn shown(queue: impl BlockingQueue<Item> + std::fmt::Debug) -> String {
+        for number in [40, 50] {
+            queue.offer(Item::new(number)).unwrap();
+        }
+        format!("{queue:?}")
+    }
+    let shown = [
+        ("LinkedBlockingQueue", shown(LinkedBlockingQueue::new())),
+        (
+            "ArrayBlockingQueue",
+            shown(ArrayBlockingQueue::new(2).unwrap()),
+        ),
+        (
+            "ResizableBlockingQueue",
+            shown(ResizableBlockingQueue::new()),
+        ),
+        ("PriorityBlockingQueue", shown(PriorityBlockingQueue::new())),
+        ("DelayQueue", shown(DelayQueue::new())),
+        ("LinkedTransferQueue", shown(LinkedTransferQueue::new())),
+        ("LinkedBlockingDeque", shown(LinkedBlockingDeque::new())),
+    ];
+    for (name, shown) in shown {
+        assert!(shown.starts_with(name), "{shown}");
+        assert!(shown.contains("len: 2") && shown.contains("40") && shown.contains("50"));
+    }
+    let none = SynchronousQueue::<Item>::new();
+    assert!(format!("{none:?}").starts_with("SynchronousQueue"));
+}

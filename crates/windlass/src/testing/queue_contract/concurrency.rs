@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::item::{Element, Item};
 use super::stage::{
-    assert_holds, element, number, numbers, peeked, poll, sorted, take, told, visited,
+    assert_each_once, assert_holds, element, number, numbers, peeked, poll, sorted, take, told,
+    visited,
 };
 use super::subject::{Face, Order, Queue, Storage, Subject};
 use crate::queue::{BlockingQueueExt, PutError};
@@ -103,7 +104,7 @@ pub(super) fn many_producers_and_consumers_lose_and_double_nothing<T: Element>(
         for capacity in [1, 100] {
             let queue = subject.with_room(capacity);
             let taken = moved(subject, &queue, pairs, EACH);
-            assert_eq!(sorted(taken), Vec::from_iter(0..pairs * EACH));
+            assert_each_once(taken, pairs * EACH);
             assert_holds(&*queue, &[]);
             if subject.storage != Storage::Bounded {
                 break;
@@ -170,7 +171,7 @@ pub(super) fn an_element_that_two_want_goes_to_one<T: Element>(subject: &Subject
     }
     done.store(true, Ordering::Release);
     let got = removers.map(|remover| subject.join("a remover", remover));
-    assert_eq!(sorted(got.concat()), Vec::from_iter(0..COUNT));
+    assert_each_once(got.concat(), COUNT);
     assert_holds(&*queue, &[]);
 }
 

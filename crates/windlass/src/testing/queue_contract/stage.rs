@@ -93,6 +93,17 @@ pub(super) fn assert_holds<T: Element>(queue: &Face<T>, held: &[u64]) {
     }
 }
 
+/// Fails unless these are the numbers below `count`, each once.
+#[track_caller]
+pub(super) fn assert_each_once(numbers: Vec<u64>, count: u64) {
+    let got = sorted(numbers);
+    let doubled: Vec<_> = got.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert_eq!(doubled.first(), None, "an element came twice");
+    let lost = (0..count).find(|number| got.binary_search(number).is_err());
+    assert_eq!(lost, None, "an element was lost");
+    assert_eq!(got.len() as u64, count, "how many elements came");
+}
+
 /// Runs a call on a thread that is interrupted already and whose clock stands still; says also
 /// whether the interrupt is still pending afterwards.
 pub(super) fn flagged<T: Element, R: Send + 'static>(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::item::Element;
 use super::stage::{
-    Call, assert_holds, element, number, numbers, poll, poll_all, sorted, take, told,
+    Call, assert_each_once, assert_holds, element, number, numbers, poll, poll_all, take, told,
 };
 use super::subject::{Order, Queue, Service, Subject};
 use crate::interrupt::JoinHandle;
@@ -122,8 +122,7 @@ pub(super) fn a_consumer_that_fails_midway_loses_nothing_queued<T: Element>(subj
             (&[0, 1, 2, 3][..], &[4, 5, 6, 7, 8, 9][..])
         );
     }
-    let all = sorted([accepted, left].concat());
-    assert_eq!(all, Vec::from_iter(0..14));
+    assert_each_once([accepted, left].concat(), 14);
 }
 
 pub(super) fn waits_that_run_out_leave_nothing_behind<T: Element>(subject: &Subject<T>) {
