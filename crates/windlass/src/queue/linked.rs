@@ -69,6 +69,7 @@ mod models {
     use super::LinkedBlockingQueue;
     use crate::interrupt;
     use crate::queue::BlockingQueue;
+    use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::{model, thread};
 
     #[test]
@@ -132,6 +133,23 @@ mod models {
             };
             assert!(left.is_none() || left == Some(1));
             assert_eq!(queue.len(), 0);
+        });
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| {
+            let queue = Arc::new(LinkedBlockingQueue::new());
+            let note = Arc::new(AtomicUsize::new(0));
+            let theirs = (Arc::clone(&queue), Arc::clone(&note));
+            let producer = thread::Builder::new().spawn(move || {
+                // Relaxed: only the queue can make this visible.
+                theirs.1.store(7, Ordering::Relaxed);
+                theirs.0.put('x')
+            });
+            assert_eq!(queue.take(), Ok('x'));
+            assert_eq!(note.load(Ordering::Relaxed), 7);
+            producer.unwrap().join().unwrap().unwrap();
         });
     }
 }
