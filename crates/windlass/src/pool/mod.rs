@@ -9,6 +9,8 @@ mod admission;
 mod builder;
 mod ctl;
 mod hooks;
+#[cfg(test)]
+mod models;
 mod rejection;
 mod roster;
 mod settings;
