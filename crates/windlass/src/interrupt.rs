@@ -29,7 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::clock::{self, Clock};
 use crate::sync::{Deadline, Mutex, Parker, Woken, thread, thread_local};
 
@@ -50,17 +50,31 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
+/// The thread was interrupted.
+const INTERRUPT: u8 = 1;
+/// The thread is to look at the state of its pool again.
+const NUDGE: u8 = 1 << 1;
+
 /// What the library knows of one thread: where it sleeps, and whether it was interrupted.
 ///
-/// `flag` is set by anyone and cleared by the thread itself. It is written before the parker's
-/// token and read after it (or at the entry of a wait), so an interrupt that comes at any moment
-/// is seen by the wait that it should end.
+/// `flags` are set by anyone and cleared by the thread itself. They are written before the
+/// parker's token and read after it (or at the entry of a wait), so an interrupt that comes at any
+/// moment is seen by the wait that it should end.
+///
+/// A *nudge* is an interrupt for the idle only: a pool sends it to make a waiting worker look at
+/// the pool's state again. It ends the waits of a thread that [heeds](Record::heeding) nudges, as
+/// a worker does while it asks for its next task; everybody else takes it for a spurious wake-up.
+/// So a pool can nudge without knowing whether the worker is busy, and no task ever sees it.
 ///
 /// `signalled` belongs to [`waiting`](crate::waiting): it is written under the lock of the
 /// structure that the thread waits in.
 pub(crate) struct Record {
     parker: Arc<Parker>,
-    flag: AtomicBool,
+    flags: AtomicU8,
+    /// The flags that end a wait of this thread; written by the thread itself.
+    heeded: AtomicU8,
+    /// The flags that ended its last wait; for the thread itself.
+    ended_by: AtomicU8,
     signalled: AtomicBool,
 }
 
@@ -76,7 +90,9 @@ impl Record {
     fn new() -> Self {
         Self {
             parker: Arc::new(Parker::new()),
-            flag: AtomicBool::new(false),
+            flags: AtomicU8::new(0),
+            heeded: AtomicU8::new(INTERRUPT),
+            ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
         }
     }
@@ -101,7 +117,7 @@ impl Record {
     }
 
     pub(crate) fn set_flag(&self) {
-        self.flag.store(true, Ordering::Release);
+        self.flags.fetch_or(INTERRUPT, Ordering::Release);
     }
 
     /// Sets the flag and ends the wait that the thread is in, if any.
@@ -110,13 +126,53 @@ impl Record {
         self.parker.unpark();
     }
 
-    pub(crate) fn is_flagged(&self) -> bool {
-        self.flag.load(Ordering::Acquire)
+    /// Makes the thread look at its pool again, if it waits for a task or when it next does.
+    pub(crate) fn nudge(&self) {
+        self.flags.fetch_or(NUDGE, Ordering::Release);
+        self.parker.unpark();
     }
 
-    /// Clears the flag and says what it was; free of a write where it was clear.
+    pub(crate) fn is_flagged(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & INTERRUPT != 0
+    }
+
+    /// Clears the interrupt and says whether there was one; free of a write where there was none.
     pub(crate) fn take_flag(&self) -> bool {
-        self.is_flagged() && self.flag.swap(false, Ordering::AcqRel)
+        self.is_flagged() && self.flags.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0
+    }
+
+    /// Whether the current thread, whose record this is, must not go on waiting.
+    fn must_end_wait(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & self.heeded.load(Ordering::Relaxed) != 0
+    }
+
+    /// Clears what ends a wait of the current thread and says whether there was any of it.
+    pub(crate) fn take_end_of_wait(&self) -> bool {
+        let heeded = self.heeded.load(Ordering::Relaxed);
+        if !self.must_end_wait() {
+            return false;
+        }
+        let ended_by = self.flags.fetch_and(!heeded, Ordering::AcqRel) & heeded;
+        self.ended_by.store(ended_by, Ordering::Relaxed);
+        ended_by != 0
+    }
+
+    /// Whether an interrupt had a part in the end of this thread's last wait, and not just a nudge.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.ended_by.load(Ordering::Relaxed) & INTERRUPT != 0
+    }
+
+    /// Runs `wait` so that a nudge ends it too.
+    pub(crate) fn heeding<R>(&self, wait: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a AtomicU8);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.store(INTERRUPT, Ordering::Relaxed);
+            }
+        }
+        self.heeded.store(INTERRUPT | NUDGE, Ordering::Relaxed);
+        let _restore = Restore(&self.heeded);
+        wait()
     }
 
     pub(crate) fn unpark(&self) {
@@ -126,11 +182,11 @@ impl Record {
     /// Parks the current thread, whose record this is, until a token, the deadline or an
     /// interrupt. The flag is only looked at, not cleared.
     pub(crate) fn park(&self, deadline: Deadline) -> Parked {
-        if self.is_flagged() {
+        if self.must_end_wait() {
             return Parked::Interrupted;
         }
         match clock::park(&self.parker, deadline) {
-            _ if self.is_flagged() => Parked::Interrupted,
+            _ if self.must_end_wait() => Parked::Interrupted,
             Woken::Unparked => Parked::Unparked,
             Woken::TimedOut => Parked::TimedOut,
         }
@@ -202,13 +258,18 @@ pub fn current() -> InterruptHandle {
 #[must_use]
 #[doc(alias = "isInterrupted")]
 pub fn is_interrupted() -> bool {
-    Record::current().is_flagged()
+    Record::with_current(|me| me.is_flagged())
+}
+
+/// Whether a wait that is about to begin is over; clears what ended it.
+pub(crate) fn ends_wait() -> bool {
+    Record::with_current(|me| me.take_end_of_wait())
 }
 
 /// Whether the current thread was interrupted; clears the flag.
 #[must_use = "the flag is cleared: what it said is lost if nobody looks"]
 pub fn interrupted() -> bool {
-    Record::current().take_flag()
+    Record::with_current(|me| me.take_flag())
 }
 
 /// Ends a computation that was interrupted: `interrupt::check()?` in its loop.

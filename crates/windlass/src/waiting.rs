@@ -74,10 +74,6 @@ impl<P> WaitQueue<P> {
         self.waiters.is_empty()
     }
 
-    pub(crate) fn payloads(&self) -> impl Iterator<Item = &P> {
-        self.waiters.iter().map(|waiter| &waiter.payload)
-    }
-
     /// Signals the thread that has waited longest.
     pub(crate) fn signal_oldest(&mut self) -> Option<(Wakeup, P)> {
         self.waiters.pop_front().map(Waiter::signal)
@@ -188,7 +184,7 @@ pub(crate) fn gave_up(me: &Record, parked: Parked) -> Wait {
     match parked {
         Parked::TimedOut => Wait::TimedOut,
         Parked::Interrupted | Parked::Unparked => {
-            me.take_flag();
+            me.take_end_of_wait();
             Wait::Interrupted
         }
     }

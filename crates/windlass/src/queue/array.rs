@@ -122,3 +122,30 @@ impl<T: Send> Discipline for Ring<T> {
 }
 
 delegate_queue!(ArrayBlockingQueue<T>, |queue| &queue.0);
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::ArrayBlockingQueue;
+    use crate::queue::BlockingQueue;
+    use crate::sync::atomic::{AtomicUsize, Ordering};
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| {
+            let queue = Arc::new(ArrayBlockingQueue::new(1).unwrap());
+            let note = Arc::new(AtomicUsize::new(0));
+            let theirs = (Arc::clone(&queue), Arc::clone(&note));
+            let producer = thread::Builder::new().spawn(move || {
+                // Relaxed: only the queue can make this visible.
+                theirs.1.store(7, Ordering::Relaxed);
+                theirs.0.put('x')
+            });
+            assert_eq!(queue.take(), Ok('x'));
+            assert_eq!(note.load(Ordering::Relaxed), 7);
+            producer.unwrap().join().unwrap().unwrap();
+        });
+    }
+}

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
-use crate::interrupt::{Interrupted, interrupted};
+use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock;
 use crate::sync::{Deadline, MutexGuard};
@@ -253,7 +253,7 @@ impl<D: Discipline> Blocking<D> {
             Some(Deadline::Never) => self.precedence.put,
             Some(Deadline::At(_)) => self.precedence.timed_offer,
         };
-        if looks && interrupted() {
+        if looks && ends_wait() {
             return Err(PutError::Interrupted(item));
         }
         let mut guard = self.lock.lock();
@@ -326,7 +326,7 @@ impl<D: Discipline> Blocking<D> {
             Some(Deadline::Never) => self.precedence.take,
             Some(Deadline::At(_)) => self.precedence.timed_poll,
         };
-        if looks && interrupted() {
+        if looks && ends_wait() {
             return Err(Interrupted);
         }
         let mut guard = self.lock.lock();
@@ -448,7 +448,7 @@ fn already_over(deadline: Deadline) -> Option<Wait> {
     if !deadline.has_passed() {
         return None;
     }
-    Some(if interrupted() {
+    Some(if ends_wait() {
         Wait::Interrupted
     } else {
         Wait::TimedOut

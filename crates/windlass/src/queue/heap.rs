@@ -177,7 +177,9 @@ mod tests {
     fn heap_of(keys: &[u32]) -> StableHeap<(u32, u32)> {
         let mut heap = StableHeap::default();
         for (at, &key) in keys.iter().enumerate() {
-            heap.push((key, u32::try_from(at).unwrap()), |a, b| a.0.cmp(&b.0));
+            heap.push((key, u32::try_from(at).expect("few keys")), |a, b| {
+                a.0.cmp(&b.0)
+            });
         }
         heap
     }

@@ -69,6 +69,7 @@ mod models {
     use super::LinkedBlockingQueue;
     use crate::interrupt;
     use crate::queue::BlockingQueue;
+    use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::{model, thread};
 
     #[test]
@@ -112,26 +113,44 @@ mod models {
     fn an_interrupted_taker_strands_neither_an_element_nor_another_taker() {
         model(|| {
             let queue = Arc::new(LinkedBlockingQueue::new());
-            let (tell, told) = std::sync::mpsc::channel();
-            let first = {
+            let me = interrupt::current();
+            let taker = {
                 let queue = Arc::clone(&queue);
-                thread::Builder::new()
-                    .spawn(move || {
-                        tell.send(interrupt::current()).unwrap();
-                        queue.take().ok()
-                    })
-                    .unwrap()
+                thread::Builder::new().spawn(move || queue.take()).unwrap()
             };
-            queue.offer(1).unwrap();
-            if let Ok(first) = told.try_recv() {
-                first.interrupt();
+            let interrupter = {
+                let queue = Arc::clone(&queue);
+                let body = move || {
+                    queue.offer(1).unwrap();
+                    me.interrupt();
+                };
+                thread::Builder::new().spawn(body).unwrap()
+            };
+            // If the interrupted thread has the element, the other taker needs one more.
+            if queue.take().is_ok() {
+                queue.offer(2).unwrap();
             }
-            let left = match first.join().unwrap() {
-                Some(_) => None,
-                None => queue.poll(),
-            };
-            assert!(left.is_none() || left == Some(1));
+            assert!(taker.join().unwrap().is_ok());
+            interrupter.join().unwrap();
+            let _ = interrupt::interrupted();
             assert_eq!(queue.len(), 0);
+        });
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| {
+            let queue = Arc::new(LinkedBlockingQueue::new());
+            let note = Arc::new(AtomicUsize::new(0));
+            let theirs = (Arc::clone(&queue), Arc::clone(&note));
+            let producer = thread::Builder::new().spawn(move || {
+                // Relaxed: only the queue can make this visible.
+                theirs.1.store(7, Ordering::Relaxed);
+                theirs.0.put('x')
+            });
+            assert_eq!(queue.take(), Ok('x'));
+            assert_eq!(note.load(Ordering::Relaxed), 7);
+            producer.unwrap().join().unwrap().unwrap();
         });
     }
 }

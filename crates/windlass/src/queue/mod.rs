@@ -159,13 +159,14 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     /// Takes every element, also those that could not be polled yet.
     fn drain_all(&self) -> Vec<T>;
 
-    /// Takes the first element in queue order for which `wanted` holds.
+    /// Takes the first element, in the order of [`visit`](Self::visit), for which `wanted` holds.
     ///
     /// See the module about what `wanted` may do.
     #[doc(alias = "remove")]
     fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T>;
 
-    /// Keeps the elements for which `keep` holds and gives the others back, in order.
+    /// Keeps the elements for which `keep` holds and gives the others back, in the order of
+    /// [`visit`](Self::visit).
     ///
     /// See the module about what `keep` may do.
     #[doc(alias = "removeIf")]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::blocking::timed;
 use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
-use crate::interrupt::{Interrupted, Record, interrupted};
+use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, Mutex};
 use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
@@ -158,7 +158,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         }
         if deadline.has_passed() {
             drop(state);
-            return Err(if interrupted() {
+            return Err(if ends_wait() {
                 PutError::Interrupted(item)
             } else {
                 PutError::TimedOut(item)
@@ -207,7 +207,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         };
         if deadline.has_passed() {
             drop(state);
-            return if interrupted() {
+            return if ends_wait() {
                 Err(Interrupted)
             } else {
                 Ok(None)
@@ -372,6 +372,7 @@ mod models {
     use super::LinkedTransferQueue;
     use crate::interrupt;
     use crate::queue::{BlockingQueue, PutError};
+    use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::{model, thread};
 
     #[test]
@@ -411,6 +412,23 @@ mod models {
                 }
             }
             let _ = interrupt::interrupted();
+        });
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| {
+            let queue = Arc::new(LinkedTransferQueue::new());
+            let note = Arc::new(AtomicUsize::new(0));
+            let theirs = (Arc::clone(&queue), Arc::clone(&note));
+            let producer = thread::Builder::new().spawn(move || {
+                // Relaxed: only the queue can make this visible.
+                theirs.1.store(7, Ordering::Relaxed);
+                theirs.0.put('x')
+            });
+            assert_eq!(queue.take(), Ok('x'));
+            assert_eq!(note.load(Ordering::Relaxed), 7);
+            producer.unwrap().join().unwrap().unwrap();
         });
     }
 }

@@ -22,7 +22,7 @@ use super::blocking::timed;
 use super::blocks::Blocks;
 use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
-use crate::interrupt::{Interrupted, interrupted};
+use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, MutexGuard};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
@@ -106,7 +106,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     fn put_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
-        if interrupted() {
+        if ends_wait() {
             return Err(PutError::Interrupted(item));
         }
         // Most calls find room, and need the front lock only.
@@ -126,7 +126,7 @@ impl<T: Send> TwoLock<T> {
             }
             drop(front);
             let how = if deadline.has_passed() {
-                if interrupted() {
+                if ends_wait() {
                     Wait::Interrupted
                 } else {
                     Wait::TimedOut
@@ -151,7 +151,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     fn take_by(&self, deadline: Deadline) -> Result<Option<T>, Interrupted> {
-        if interrupted() {
+        if ends_wait() {
             return Err(Interrupted);
         }
         loop {
@@ -179,7 +179,7 @@ impl<T: Send> TwoLock<T> {
         deadline: Deadline,
     ) -> Wait {
         if deadline.has_passed() {
-            return if interrupted() {
+            return if ends_wait() {
                 Wait::Interrupted
             } else {
                 Wait::TimedOut

@@ -16,14 +16,13 @@ pub(crate) use loom::thread_local;
 /// loom's atomics.
 pub(crate) mod atomic {
     pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 }
 
 /// loom's threads.
 pub(crate) mod thread {
     pub(crate) use loom::thread::{Builder, JoinHandle, yield_now};
-    pub(crate) use std::thread::panicking;
 }
 
 /// loom's mutex, with the interface of the house.

@@ -18,14 +18,13 @@ pub(crate) use shuttle::thread_local;
 /// shuttle's atomics.
 pub(crate) mod atomic {
     pub(crate) use shuttle::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 }
 
 /// shuttle's threads.
 pub(crate) mod thread {
     pub(crate) use shuttle::thread::{Builder, JoinHandle, yield_now};
-    pub(crate) use std::thread::panicking;
 }
 
 /// shuttle's mutex, with the interface of the house.

@@ -18,13 +18,13 @@ pub(crate) use std::thread_local;
 /// Atomics, as they are.
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 }
 
 /// Threads, as they are.
 pub(crate) mod thread {
-    pub(crate) use std::thread::{Builder, JoinHandle, panicking, yield_now};
+    pub(crate) use std::thread::{Builder, JoinHandle, yield_now};
 }
 
 /// A mutex whose lock cannot be poisoned.

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::body::Once;
-use super::cell::{Awaitable, Cell};
+use super::cell::Cell;
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::{Header, Labels};
 use super::id::TaskId;
+use super::runnable::Awaitable;
 use super::state::State;
 use super::{FutureTask, Task};
 
@@ -32,7 +33,7 @@ use super::{FutureTask, Task};
 #[derive(Default, Clone)]
 #[must_use = "a builder makes nothing until it is given a closure"]
 pub struct TaskBuilder {
-    labels: Option<Box<Labels>>,
+    labels: Option<Arc<Labels>>,
 }
 
 impl TaskBuilder {
@@ -97,7 +98,7 @@ impl TaskBuilder {
     }
 
     fn labels(&mut self) -> &mut Labels {
-        self.labels.get_or_insert_default()
+        Arc::make_mut(self.labels.get_or_insert_default())
     }
 }
 

@@ -21,6 +21,7 @@ use std::task::Waker;
 use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
+use super::runnable::{Awaitable, Ran, Runnable};
 use super::state::{Cancelled, Finished, Snapshot, State};
 use super::waiters::{Callback, Callbacks, Waiters};
 use crate::containment::{Contained, catch, contain, discard};
@@ -50,22 +51,6 @@ pub(super) struct Cell<T, B> {
 unsafe impl<T: Send, B: Send> Sync for Cell<T, B> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
-
-/// A task seen without the type of its result.
-pub(super) trait Runnable: Send + Sync {
-    fn run(&self);
-    fn run_and_reset(&self) -> bool;
-    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
-    fn state(&self) -> Snapshot;
-    fn header(&self) -> &Header;
-}
-
-/// A task seen by those who wait for its result.
-pub(super) trait Awaitable<T>: Runnable {
-    fn core(&self) -> &Core<T>;
-    fn complete(&self, outcome: Result<T, Failure>) -> bool;
-    fn as_runnable(self: Arc<Self>) -> Arc<dyn Runnable>;
-}
 
 impl<T: Send, B: Body<T>> Cell<T, B> {
     pub(super) fn new(header: Header, state: State, body: B) -> Arc<Self> {
@@ -136,19 +121,22 @@ impl<T> Core<T> {
         })
     }
 
-    /// Ends a run with this outcome, unless the task was cancelled or completed meanwhile.
-    fn finish(&self, outcome: Result<T, Failure>) {
+    /// Ends a run with this outcome; false if the task was cancelled or completed meanwhile.
+    fn finish(&self, outcome: Result<T, Failure>) -> bool {
         if self.state.is_settable() && self.state.claim().is_none() {
-            return discard(outcome);
+            discard(outcome);
+            return false;
         }
         let failed = outcome.is_err();
         self.write(outcome);
-        match self.state.finish(failed) {
+        let finished = self.state.finish(failed);
+        match finished {
             Finished::Won { awaited } => self.call(self.release(awaited)),
             // Mutant: a value that nobody can get lives as long as the handle.
             Finished::Lost if cfg!(windlass_mutant = "task-keep-lost-outcome") => {}
             Finished::Lost => discard(self.take_back()),
         }
+        finished != Finished::Lost
     }
 
     /// Whoever has claimed the result publishes it next: waits for that, so that an attempt that
@@ -376,15 +364,23 @@ fn cancelled(state: Snapshot) -> ExecutionError {
 }
 
 impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
-    fn run(&self) {
+    fn run(&self) -> Ran {
+        let mut ran = Ran::Void;
         self.as_runner(|_| {
             if let Some(body) = self.take_body() {
                 let outcome = catch(|| body.run_once());
                 let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
-                self.core.finish(outcome);
+                let seen = match &outcome {
+                    Ok(_) => Ran::Well,
+                    Err(failure) => Ran::Failed(failure.clone()),
+                };
+                if self.core.finish(outcome) {
+                    ran = seen;
+                }
             }
             false
         });
+        ran
     }
 
     fn run_and_reset(&self) -> bool {
@@ -448,8 +444,7 @@ impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
         };
         let failed = outcome.is_err();
         self.core.write(outcome);
-        let finished = self.core.state.finish(failed);
-        let awaited = matches!(finished, Finished::Won { awaited: true });
+        let awaited = self.core.state.finish(failed) == Finished::Won { awaited: true };
         if before.is_running() {
             self.core.call(self.core.release(awaited));
         } else {
@@ -468,8 +463,7 @@ mod models {
     use std::sync::Arc;
     use std::task::{Wake, Waker};
 
-    use super::super::body::Once;
-    use super::super::id::TaskId;
+    use super::super::{body::Once, id::TaskId};
     use super::{Cancelled, Cell, Failure, Header, Record, Runnable, State};
     use crate::sync::atomic::{AtomicBool, Ordering};
     use crate::sync::{model, thread};

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::cell::Runnable;
 use super::error::{Cancellation, Failure};
 use super::header::Header;
 use super::id::TaskId;
+use super::runnable::Runnable;
 use super::state::Snapshot;
 
 /// How far a task has come.

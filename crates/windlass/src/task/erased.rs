@@ -15,13 +15,13 @@
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr;
 
-use super::cell::Runnable;
 use super::header::Header;
+use super::runnable::{Ran, Runnable};
 
 /// What can be kept in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
-    /// Runs it.
-    fn run(self);
+    /// Runs it; where it has a handle, says what came of it.
+    fn run(self) -> Ran;
 
     /// Lets go of it unrun.
     fn abandon(self);
@@ -36,7 +36,7 @@ pub(super) trait Erase: Send + 'static {
 type Words = [MaybeUninit<usize>; 3];
 
 struct VTable {
-    run: unsafe fn(*mut Words),
+    run: unsafe fn(*mut Words) -> Ran,
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
     cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
@@ -71,7 +71,7 @@ impl Erased {
         })
     }
 
-    pub(super) fn run(self) {
+    pub(super) fn run(self) -> Ran {
         let mut this = ManuallyDrop::new(self);
         let run = this.vtable.run;
         // SAFETY: the value is there, and `ManuallyDrop` keeps it from being taken again.
@@ -113,10 +113,10 @@ impl<R: Erase> Table<R> {
     /// # Safety
     ///
     /// `data` holds a value of type `R`, which is not used afterwards.
-    unsafe fn run(data: *mut Words) {
+    unsafe fn run(data: *mut Words) -> Ran {
         // SAFETY: by the contract of this function.
         let value = unsafe { ptr::read(data.cast::<R>()) };
-        value.run();
+        value.run()
     }
 
     /// # Safety

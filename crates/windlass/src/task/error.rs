@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::containment::catch;
+use crate::containment::{Contained, catch};
 use crate::sync::Mutex;
 
 /// Why a get has no value.
@@ -139,15 +139,15 @@ enum Cause {
     Panic {
         message: Option<Cow<'static, str>>,
         /// Behind a lock because a payload is `Send` but not `Sync`.
-        payload: Mutex<Option<Box<dyn Any + Send>>>,
+        payload: Mutex<Contained<Box<dyn Any + Send>>>,
     },
-    Error(Box<dyn Error + Send + Sync>),
+    Error(Contained<Box<dyn Error + Send + Sync>>),
 }
 
 impl Failure {
     /// A failure by an error.
     pub fn from_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::new(Cause::Error(error.into())))
+        Self(Arc::new(Cause::Error(Contained::new(error.into()))))
     }
 
     /// A failure by a panic with this payload.
@@ -161,7 +161,7 @@ impl Failure {
         };
         Self(Arc::new(Cause::Panic {
             message,
-            payload: Mutex::new(Some(payload)),
+            payload: Mutex::new(Contained::new(payload)),
         }))
     }
 
@@ -175,7 +175,7 @@ impl Failure {
     #[must_use]
     pub fn error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         match &*self.0 {
-            Cause::Error(error) => Some(&**error),
+            Cause::Error(error) => error.get().map(|error| &**error),
             Cause::Panic { .. } => None,
         }
     }
@@ -197,7 +197,7 @@ impl Failure {
                 // Out of the lock while user code looks, and back afterwards.
                 let taken = payload.lock().take()?;
                 let seen = catch(|| look(&*taken));
-                *payload.lock() = Some(taken);
+                payload.lock().put(taken);
                 Some(seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             }
             Cause::Error(_) => None,
@@ -233,7 +233,13 @@ impl Failure {
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Cause::Error(error) => f.debug_tuple("Failure::Error").field(error).finish(),
+            Cause::Error(error) => {
+                let mut shown = f.debug_tuple("Failure::Error");
+                error.get().iter().for_each(|error| {
+                    shown.field(error);
+                });
+                shown.finish()
+            }
             Cause::Panic { message, .. } => {
                 let message = message.as_deref().unwrap_or("..");
                 f.debug_tuple("Failure::Panic").field(&message).finish()
@@ -245,7 +251,7 @@ impl fmt::Debug for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Cause::Error(error) => error.fmt(f),
+            Cause::Error(error) => error.get().map_or(Ok(()), |error| error.fmt(f)),
             Cause::Panic {
                 message: Some(message),
                 ..

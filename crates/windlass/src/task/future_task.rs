@@ -64,7 +64,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If a done-callback panics; the failure of the task itself goes to those who get it.
     pub fn run(&self) {
-        self.0.task.run();
+        let _ = self.0.task.run();
     }
 
     /// Runs the task without keeping a value, so that it can run again.

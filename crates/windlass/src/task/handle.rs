@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::cell::Awaitable;
 use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError};
 use super::id::TaskId;
+use super::runnable::Awaitable;
 use super::shared::SharedHandle;
 use crate::sync::Deadline;
 
@@ -104,6 +104,11 @@ impl<T: Send + 'static> TaskHandle<T> {
     /// [`ExecutionError::Interrupted`].
     pub fn wait(&self) -> Result<(), ExecutionError> {
         self.task.core().wait(Deadline::Never)
+    }
+
+    /// Waits for the end of the task, but no longer than until the deadline.
+    pub(crate) fn wait_by(&self, deadline: Deadline) -> Result<(), ExecutionError> {
+        self.task.core().wait(deadline)
     }
 
     /// Waits for the end of the task, but no longer than `timeout`.

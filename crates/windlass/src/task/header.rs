@@ -13,10 +13,10 @@ use crate::sync::clock;
 
 /// What a user has attached to a task.
 #[derive(Clone, Default)]
-pub(super) struct Labels {
-    pub(super) name: Option<Arc<str>>,
-    pub(super) priority: i32,
-    pub(super) state: Option<Arc<dyn Any + Send + Sync>>,
+pub(crate) struct Labels {
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) priority: i32,
+    pub(crate) state: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Drop for Labels {
@@ -44,11 +44,11 @@ pub(crate) struct Header {
     fate: AtomicU8,
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
-    labels: Option<Box<Labels>>,
+    labels: Option<Arc<Labels>>,
 }
 
 impl Header {
-    pub(super) fn new(id: TaskId, labels: Option<Box<Labels>>) -> Self {
+    pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
         let fate = AtomicU8::new(Cancellation::Dropped as u8);
         Self {
             id,
@@ -68,6 +68,11 @@ impl Header {
 
     pub(super) fn priority(&self) -> i32 {
         self.labels.as_ref().map_or(0, |labels| labels.priority)
+    }
+
+    /// What the user has attached, to outlive the task.
+    pub(super) fn labels(&self) -> Option<&Arc<Labels>> {
+        self.labels.as_ref()
     }
 
     pub(super) fn state(&self) -> Option<&(dyn Any + Send + Sync)> {

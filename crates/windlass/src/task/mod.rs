@@ -22,8 +22,7 @@ mod future_task;
 mod handle;
 mod header;
 mod id;
-#[cfg(test)]
-mod models;
+mod runnable;
 mod shared;
 mod state;
 mod waiters;
@@ -40,9 +39,11 @@ pub use handle::TaskHandle;
 pub use id::TaskId;
 pub use shared::SharedHandle;
 
-use cell::Runnable;
 use erased::{Erase, Erased};
-use header::{Header, Labels};
+use header::Header;
+pub(crate) use header::Labels;
+pub(crate) use runnable::Ran;
+use runnable::Runnable;
 
 use crate::containment::{contain, discard};
 
@@ -78,12 +79,11 @@ impl Task {
     }
 
     /// Sets out to make a task with a name, a priority or a state of its own.
-    #[must_use]
     pub fn builder() -> TaskBuilder {
         TaskBuilder::new()
     }
 
-    fn plain<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    fn plain<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
@@ -98,7 +98,7 @@ impl Task {
         Self::headed(id, labels, body)
     }
 
-    fn headed<F>(id: TaskId, labels: Option<Box<Labels>>, body: F) -> Self
+    fn headed<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
@@ -126,8 +126,13 @@ impl Task {
     /// If it has no handle and its code panics; the failure of a task with a handle goes there. A
     /// done-callback of the handle that panics does so out of this call.
     pub fn run(self) {
-        let Self { erased, .. } = self;
-        erased.run();
+        self.erased.run();
+    }
+
+    /// Runs the task on this thread and says what came of it. A panic of a task without a handle,
+    /// or of a done-callback, unwinds.
+    pub(crate) fn run_and_tell(self) -> Ran {
+        self.erased.run()
     }
 
     /// Identifies the task; its handle has the same id.
@@ -198,8 +203,37 @@ impl Task {
         self.header()?.queued_at()
     }
 
+    /// What the user has attached, to outlive the task.
+    pub(crate) fn labels(&self) -> Option<&Arc<Labels>> {
+        self.header()?.labels()
+    }
+
     fn header(&self) -> Option<&Header> {
         self.erased.header()
+    }
+}
+
+impl<T: Send + 'static> From<&TaskHandle<T>> for TaskId {
+    fn from(handle: &TaskHandle<T>) -> Self {
+        handle.id()
+    }
+}
+
+impl<T: Send + Sync + 'static> From<&FutureTask<T>> for TaskId {
+    fn from(task: &FutureTask<T>) -> Self {
+        task.id()
+    }
+}
+
+impl From<&TaskControl> for TaskId {
+    fn from(control: &TaskControl) -> Self {
+        control.id()
+    }
+}
+
+impl From<&Task> for TaskId {
+    fn from(task: &Task) -> Self {
+        task.id()
     }
 }
 
@@ -226,8 +260,9 @@ fn fitting<R>(erased: Result<Erased, R>) -> Erased {
 }
 
 impl<F: FnOnce() + Send + 'static> Erase for Inline<F> {
-    fn run(self) {
+    fn run(self) -> Ran {
         (self.0)();
+        Ran::Well
     }
     fn abandon(self) {
         discard(self);
@@ -249,8 +284,9 @@ struct Headed<F> {
 struct Boxed<F>(Box<Headed<F>>);
 
 impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
-    fn run(self) {
+    fn run(self) -> Ran {
         (self.0.body)();
+        Ran::Well
     }
     fn abandon(self) {
         discard(self);
@@ -267,8 +303,8 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
 struct Handled(Arc<dyn Runnable>);
 
 impl Erase for Handled {
-    fn run(self) {
-        self.0.run();
+    fn run(self) -> Ran {
+        self.0.run()
     }
     fn abandon(self) {
         // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
@@ -283,3 +319,6 @@ impl Erase for Handled {
         Some(&*self.0)
     }
 }
+
+#[cfg(test)]
+mod models;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::cell::Awaitable;
 use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::id::TaskId;
+use super::runnable::Awaitable;
 use crate::sync::Deadline;
 
 /// Waits for a task together with others: every clone gets the value, as a clone of it.

@@ -5,12 +5,14 @@
 //! is real time even on a thread with a [`TestClock`](crate::clock::TestClock).
 
 mod gate;
+pub mod queue_contract;
 
 pub use gate::{Gate, Latch};
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::interrupt;
 use crate::sync::{Parker, clock};
 
 /// How long a test waits for a state before it fails.
@@ -35,8 +37,12 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 ///     until("ready", || ready.load(Ordering::Acquire));
 /// });
 /// ```
-pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let limit = clock::system_now() + PATIENCE;
+pub fn until(what: &str, condition: impl FnMut() -> bool) {
+    until_within(PATIENCE, what, condition);
+}
+
+fn until_within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let limit = clock::system_now() + patience;
     let parker = Parker::new();
     while !condition() {
         assert!(clock::system_now() < limit, "waited in vain for: {what}");
@@ -57,8 +63,12 @@ pub fn within_patience<T: Send + 'static>(
     what: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    let thread = crate::interrupt::spawn(body);
-    until(what, || thread.is_finished());
+    join_within(PATIENCE, what, interrupt::spawn(body))
+}
+
+/// Waits for a thread; it is left behind if it does not end in time.
+fn join_within<T>(patience: Duration, what: &str, thread: interrupt::JoinHandle<T>) -> T {
+    until_within(patience, what, || thread.is_finished());
     match thread.join() {
         Ok(Ok(value)) => value,
         Ok(Err(panic)) => std::panic::resume_unwind(panic),

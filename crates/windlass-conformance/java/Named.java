@@ -1,0 +1,4 @@
+/** What stands in a queue and has a name. */
+interface Named {
+    String name();
+}

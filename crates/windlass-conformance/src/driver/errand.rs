@@ -1,0 +1,218 @@
+//! The tasks of one scenario: what they do, and the log of what became of them.
+
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use windlass::pool::{Hooks, Outcome as Ended, TaskInfo};
+use windlass::queue::{BlockingQueue, LinkedBlockingQueue};
+use windlass::task::{SharedHandle, Task};
+
+use crate::format::{Ending, TaskId, TaskSpec};
+use crate::outcome::Outcome;
+use crate::state::State;
+
+/// All tasks of a scenario, by name.
+pub(super) struct Errands {
+    log: Arc<Log>,
+    by_name: HashMap<TaskId, Entry>,
+}
+
+struct Entry {
+    errand: Arc<Errand>,
+    task: windlass::task::TaskId,
+    handle: Option<SharedHandle<TaskId>>,
+}
+
+/// What the tasks and hooks write down, as the state shows it.
+struct Log {
+    submitter: ThreadId,
+    seen: Mutex<State>,
+}
+
+/// What one task does in each of its runs.
+struct Errand {
+    id: TaskId,
+    waits: bool,
+    fails: AtomicBool,
+    permits: LinkedBlockingQueue<()>,
+    log: Arc<Log>,
+}
+
+impl Default for Errands {
+    fn default() -> Self {
+        let submitter = thread::current().id();
+        let log = Log {
+            submitter,
+            seen: Mutex::new(State::default()),
+        };
+        Self {
+            log: Arc::new(log),
+            by_name: HashMap::new(),
+        }
+    }
+}
+
+impl Errands {
+    pub(super) fn hooks(&self) -> Arc<dyn Hooks> {
+        Arc::clone(&self.log) as _
+    }
+
+    /// What has been written down so far.
+    pub(super) fn state(&self) -> State {
+        self.log.write().clone()
+    }
+
+    pub(super) fn task(&mut self, spec: &TaskSpec) -> Task {
+        let errand = self.errand(spec);
+        let body = Arc::clone(&errand);
+        let task = builder(spec).build(move || {
+            body.run();
+        });
+        self.enter(spec, errand, task.id(), None);
+        task
+    }
+
+    pub(super) fn task_with_handle(&mut self, spec: &TaskSpec) -> Task {
+        let errand = self.errand(spec);
+        let body = Arc::clone(&errand);
+        let (task, handle) = builder(spec).build_with_handle(move || body.run());
+        self.enter(spec, errand, task.id(), Some(handle.share()));
+        task
+    }
+
+    fn errand(&self, spec: &TaskSpec) -> Arc<Errand> {
+        Arc::new(Errand {
+            id: spec.id.clone(),
+            waits: spec.ending == Ending::Held,
+            fails: AtomicBool::new(spec.ending == Ending::Failing),
+            permits: LinkedBlockingQueue::new(),
+            log: Arc::clone(&self.log),
+        })
+    }
+
+    fn enter(
+        &mut self,
+        spec: &TaskSpec,
+        errand: Arc<Errand>,
+        task: windlass::task::TaskId,
+        handle: Option<SharedHandle<TaskId>>,
+    ) {
+        self.by_name.insert(
+            spec.id.clone(),
+            Entry {
+                errand,
+                task,
+                handle,
+            },
+        );
+    }
+
+    pub(super) fn finish(&self, id: &TaskId) -> Outcome {
+        self.permit(id, |_| ())
+    }
+
+    pub(super) fn fail(&self, id: &TaskId) -> Outcome {
+        self.permit(id, |errand| errand.fails.store(true, Ordering::SeqCst))
+    }
+
+    fn permit(&self, id: &TaskId, first: impl FnOnce(&Errand)) -> Outcome {
+        let Some(entry) = self.by_name.get(id) else {
+            return Outcome::Impossible(format!("there is no task {id}"));
+        };
+        first(&entry.errand);
+        entry.errand.give_permit();
+        Outcome::Ok
+    }
+
+    pub(super) fn handle(&self, id: &TaskId) -> Option<&SharedHandle<TaskId>> {
+        self.by_name.get(id)?.handle.as_ref()
+    }
+
+    pub(super) fn id_of(&self, id: &TaskId) -> Option<windlass::task::TaskId> {
+        self.by_name.get(id).map(|entry| entry.task)
+    }
+
+    /// Lets every task go that waits, now or later.
+    pub(super) fn release_all(&self) {
+        for entry in self.by_name.values() {
+            entry.errand.give_permit();
+        }
+    }
+}
+
+fn builder(spec: &TaskSpec) -> windlass::task::TaskBuilder {
+    Task::builder()
+        .name(spec.id.as_str())
+        .priority(spec.priority.unwrap_or(0))
+}
+
+impl Log {
+    fn write(&self) -> MutexGuard<'_, State> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Errand {
+    fn give_permit(&self) {
+        self.permits
+            .offer(())
+            .expect("a queue without a bound takes everything");
+    }
+
+    fn run(&self) -> TaskId {
+        if thread::current().id() == self.log.submitter {
+            self.log.write().caller.count(&self.id);
+            return if self.fails.load(Ordering::SeqCst) {
+                fail()
+            } else {
+                self.id.clone()
+            };
+        }
+        self.log.write().running.insert(self.id.clone());
+        let interrupted = self.waits && self.permits.take().is_err();
+        let fails = self.fails.load(Ordering::SeqCst);
+        let mut seen = self.log.write();
+        seen.running.remove(&self.id);
+        let list = if interrupted {
+            &mut seen.interrupted
+        } else if fails {
+            &mut seen.failed
+        } else {
+            &mut seen.finished
+        };
+        list.count(&self.id);
+        drop(seen);
+        if interrupted || fails {
+            fail()
+        } else {
+            self.id.clone()
+        }
+    }
+}
+
+/// Ends a run by a panic, without the message that a panic prints.
+fn fail() -> ! {
+    resume_unwind(Box::new("as the scenario wants it"))
+}
+
+impl Hooks for Log {
+    fn before_execute(&self, _task: &TaskInfo) {
+        self.write().hooks.before += 1;
+    }
+
+    fn after_execute(&self, task: &TaskInfo, outcome: &Ended) {
+        let mut seen = self.write();
+        seen.hooks.after += 1;
+        // The JDK shows its hook the failure of a task without a handle only.
+        if outcome.failure().is_some() && !task.has_handle() {
+            seen.hooks.after_failed += 1;
+        }
+    }
+
+    fn terminated(&self) {
+        self.write().hooks.terminated += 1;
+    }
+}

@@ -1,0 +1,240 @@
+//! The Windlass pool as a subject.
+
+mod errand;
+mod plain;
+
+use std::sync::Arc;
+
+use windlass::task::{ExecutionError, SharedHandle, Task};
+use windlass::{Executor, ExecutorService, ThreadPoolExecutor};
+
+use crate::format::{PoolSpec, Setting, Step, TaskId, TaskSpec};
+use crate::outcome::Outcome;
+use crate::state::{Life, State};
+use crate::subject::Subject;
+
+use errand::Errands;
+
+type Handler = Arc<dyn windlass::pool::RejectedExecutionHandler>;
+
+/// Makes a subject for one scenario.
+#[must_use]
+pub fn subject() -> Box<dyn Subject> {
+    Box::new(Driver::default())
+}
+
+/// One scenario's pool, its tasks, and the halves of tasks that the scenario holds.
+#[derive(Default)]
+struct Driver {
+    pool: Option<ThreadPoolExecutor>,
+    errands: Errands,
+    /// Handed back by the pool: they are pending as long as somebody holds them.
+    kept: Vec<Task>,
+}
+
+impl Driver {
+    fn build(&mut self, spec: &PoolSpec) -> Outcome {
+        let built = match spec {
+            PoolSpec::ThreadPool(spec) => plain::build(spec, self.errands.hooks()),
+            PoolSpec::Scheduled(_) => {
+                return Outcome::Impossible("there are no scheduled pools yet".to_owned());
+            }
+        };
+        match built {
+            Ok(pool) => {
+                self.pool = Some(pool);
+                Outcome::Ok
+            }
+            Err(_) => Outcome::InvalidArgument,
+        }
+    }
+
+    fn execute(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
+        let task = self.errands.task(spec);
+        // A run on this thread unwinds out of the submission, as the JDK's does.
+        let ended =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.execute_task(task)));
+        match ended {
+            Err(_) => Outcome::Failed,
+            Ok(taken) => self.taken(taken.map_err(|refused| refused.into_task())),
+        }
+    }
+
+    fn submit(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
+        let task = self.errands.task_with_handle(spec);
+        self.taken(
+            pool.execute_task(task)
+                .map_err(|refused| refused.into_task()),
+        )
+    }
+
+    fn taken(&mut self, taken: Result<(), Task>) -> Outcome {
+        match taken {
+            Ok(()) => Outcome::Ok,
+            Err(task) => {
+                self.kept.push(task);
+                Outcome::Rejected
+            }
+        }
+    }
+
+    fn with_handle(
+        &self,
+        id: &TaskId,
+        f: impl FnOnce(&SharedHandle<TaskId>) -> Outcome,
+    ) -> Outcome {
+        match self.errands.handle(id) {
+            Some(handle) => f(handle),
+            None => Outcome::Impossible(format!("{id} has no handle")),
+        }
+    }
+
+    fn remove(&mut self, pool: &ThreadPoolExecutor, id: &TaskId) -> Outcome {
+        let removed = self.errands.id_of(id).and_then(|id| pool.remove(id));
+        let found = removed.is_some();
+        self.kept.extend(removed);
+        Outcome::Flag(found)
+    }
+
+    fn shutdown_now(&mut self, pool: &ThreadPoolExecutor) -> Outcome {
+        let tasks = pool.shutdown_now();
+        let names = tasks.iter().map(named).collect();
+        self.kept.extend(tasks);
+        Outcome::Tasks(names)
+    }
+
+    fn on_pool(&mut self, pool: &ThreadPoolExecutor, step: &Step) -> Outcome {
+        match step {
+            Step::Execute(spec) => self.execute(pool, spec),
+            Step::Submit(spec) => self.submit(pool, spec),
+            Step::Finish(id) => self.errands.finish(id),
+            Step::Fail(id) => self.errands.fail(id),
+            Step::Cancel {
+                id,
+                interrupt: false,
+            } => self.with_handle(id, |handle| Outcome::Flag(handle.cancel())),
+            Step::Cancel {
+                id,
+                interrupt: true,
+            } => self.with_handle(id, |handle| Outcome::Flag(handle.cancel_now())),
+            Step::Get { id, timeout } => {
+                self.with_handle(id, |handle| got(handle.get_timeout(*timeout)))
+            }
+            Step::Future(id) => self.with_handle(id, looked_at),
+            Step::Set(setting) => set(pool, *setting),
+            Step::Prestart => Outcome::Flag(pool.prestart_core_thread()),
+            Step::PrestartAll => Outcome::Count(pool.prestart_all_core_threads()),
+            Step::Remove(id) => self.remove(pool, id),
+            Step::Purge => {
+                pool.purge();
+                Outcome::Ok
+            }
+            Step::Shutdown => {
+                pool.shutdown();
+                Outcome::Ok
+            }
+            Step::ShutdownNow => self.shutdown_now(pool),
+            Step::Await { timeout } => match pool.await_termination(*timeout) {
+                Ok(ended) => Outcome::Flag(ended),
+                Err(interrupted) => Outcome::Impossible(interrupted.to_string()),
+            },
+            Step::Pool(_)
+            | Step::Schedule { .. }
+            | Step::FixedRate { .. }
+            | Step::FixedDelay { .. } => Outcome::Impossible("not for a thread pool".to_owned()),
+        }
+    }
+}
+
+fn named(task: &Task) -> TaskId {
+    TaskId::new(task.name().unwrap_or("?"))
+}
+
+fn got(result: Result<TaskId, ExecutionError>) -> Outcome {
+    match result {
+        Ok(id) => Outcome::Value(id),
+        Err(ExecutionError::Failed(_)) => Outcome::Failed,
+        Err(ExecutionError::Cancelled(_)) => Outcome::Cancelled,
+        Err(ExecutionError::TimedOut) => Outcome::Timeout,
+        Err(other) => Outcome::Impossible(other.to_string()),
+    }
+}
+
+fn looked_at(handle: &SharedHandle<TaskId>) -> Outcome {
+    if handle.is_cancelled() {
+        Outcome::Cancelled
+    } else if handle.is_done() {
+        Outcome::Done
+    } else {
+        Outcome::Pending
+    }
+}
+
+fn set(pool: &ThreadPoolExecutor, setting: Setting) -> Outcome {
+    let size = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+    let done = match setting {
+        Setting::Core(core) => pool.set_core_pool_size(size(core)),
+        Setting::Max(max) => pool.set_maximum_pool_size(size(max)),
+        Setting::KeepAlive(time) => pool.set_keep_alive(time),
+        Setting::CoreTimeout(allow) => pool.set_allow_core_thread_timeout(allow),
+        Setting::Policy(policy) => {
+            pool.set_rejection_handler(plain::policy(policy));
+            Ok(())
+        }
+        Setting::RemoveOnCancel(_)
+        | Setting::PeriodicAfterShutdown(_)
+        | Setting::DelayedAfterShutdown(_) => {
+            return Outcome::Impossible("not for a thread pool".to_owned());
+        }
+    };
+    match done {
+        Ok(()) => Outcome::Ok,
+        Err(_) => Outcome::InvalidArgument,
+    }
+}
+
+impl Subject for Driver {
+    fn step(&mut self, step: &Step) -> Outcome {
+        if let Step::Pool(spec) = step {
+            return self.build(spec);
+        }
+        match self.pool.clone() {
+            Some(pool) => self.on_pool(&pool, step),
+            None => Outcome::Impossible("there is no pool".to_owned()),
+        }
+    }
+
+    fn state(&self) -> State {
+        let Some(pool) = &self.pool else {
+            return State::default();
+        };
+        let stats = pool.stats();
+        let mut state = self.errands.state();
+        state.life = match stats.life {
+            windlass::pool::Life::Terminated => Life::Terminated,
+            windlass::pool::Life::Running => Life::Running,
+            _ => Life::Shutdown,
+        };
+        state.pool = stats.pool_size;
+        state.active = stats.active_count;
+        state.largest = stats.largest_pool_size;
+        state.completed = stats.completed_task_count;
+        state.total = stats.task_count;
+        let mut queued = Vec::new();
+        pool.queue()
+            .visit(&mut |task| queued.push((task.priority(), named(task))));
+        // A queue by priority shows its elements in no order; all others have no priorities.
+        queued.sort_by_key(|(priority, _)| *priority);
+        state.queue = queued.into_iter().map(|(_, name)| name).collect();
+        state
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.errands.release_all();
+        if let Some(pool) = &self.pool {
+            drop(pool.shutdown_now());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a JDK did on the scenarios of the corpus, Windlass does too.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use windlass_conformance::driver;
+use windlass_conformance::format::parse;
+use windlass_conformance::replay::{Case, default_jobs, replay};
+
+fn cases(file: &str) -> Vec<Case> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(file);
+    let text = fs::read_to_string(path).expect("the corpus is in the repository");
+    let scenarios = parse(&text).expect("the corpus is well-formed");
+    let file: Arc<str> = file.into();
+    scenarios
+        .into_iter()
+        .map(|scenario| Case {
+            file: Arc::clone(&file),
+            scenario,
+        })
+        .collect()
+}
+
+#[test]
+fn the_thread_pool_behaves_as_the_jdk_did() {
+    let report = replay(
+        cases("thread_pool.txt"),
+        default_jobs(),
+        Arc::new(|_| Ok(driver::subject())),
+    );
+    assert!(report.passed > 300, "the corpus is there: {report}");
+    assert!(report.failures.is_empty(), "{report}");
+}

@@ -1,0 +1,91 @@
+//! Runs each task where it is submitted.
+
+use std::time::Duration;
+
+use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use crate::interrupt::Interrupted;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::task::Task;
+use crate::termination::Termination;
+
+/// Runs each task on the thread that submits it, before the submission returns.
+///
+/// For tests, and where the same code is to run with and without threads. A task without a handle
+/// that panics does so in the submitter.
+///
+/// ```
+/// use windlass::Submit;
+/// use windlass::executor::DirectExecutor;
+///
+/// let mut handle = DirectExecutor::new().submit(|| std::thread::current().id()).unwrap();
+/// assert_eq!(handle.get().unwrap(), std::thread::current().id());
+/// ```
+#[derive(Debug, Default)]
+pub struct DirectExecutor {
+    /// Tasks that run, twice, and one more once it is shut down.
+    life: AtomicUsize,
+    termination: Termination,
+}
+
+const SHUTDOWN: usize = 1;
+const ONE_TASK: usize = 2;
+
+impl DirectExecutor {
+    /// Makes an executor that takes tasks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Executor for DirectExecutor {
+    fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+        /// Counts the task as ended even if it panics.
+        struct Ended<'a>(&'a DirectExecutor);
+        impl Drop for Ended<'_> {
+            fn drop(&mut self) {
+                if self.0.life.fetch_sub(ONE_TASK, Ordering::SeqCst) == SHUTDOWN + ONE_TASK {
+                    self.0.termination.signal();
+                }
+            }
+        }
+        let begun = self
+            .life
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |life| {
+                (life & SHUTDOWN == 0).then_some(life + ONE_TASK)
+            });
+        if begun.is_err() {
+            return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
+        }
+        let _ended = Ended(self);
+        task.run();
+        Ok(())
+    }
+}
+
+impl ExecutorService for DirectExecutor {
+    fn shutdown(&self) {
+        if self.life.fetch_or(SHUTDOWN, Ordering::SeqCst) == 0 {
+            self.termination.signal();
+        }
+    }
+
+    /// As [`shutdown`](ExecutorService::shutdown): nothing ever waits here, and what runs belongs
+    /// to its submitters.
+    fn shutdown_now(&self) -> Vec<Task> {
+        self.shutdown();
+        Vec::new()
+    }
+
+    fn is_shutdown(&self) -> bool {
+        self.life.load(Ordering::SeqCst) & SHUTDOWN != 0
+    }
+
+    fn is_terminated(&self) -> bool {
+        self.termination.is_signalled()
+    }
+
+    fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
+        self.termination.wait(timeout)
+    }
+}

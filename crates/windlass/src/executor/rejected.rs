@@ -1,0 +1,179 @@
+//! A task that was refused, and why.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::task::{Task, TaskHandle};
+
+/// A task that an executor did not take, handed back.
+///
+/// `H` is what belongs to the task and comes back with it: the handle, where a submission was
+/// refused that would have given one.
+///
+/// ```
+/// use windlass::executor::ExecutorService;
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::fixed_thread_pool(1).unwrap();
+/// pool.shutdown();
+/// let refused = pool.submit(|| 42).unwrap_err();
+/// let (task, mut handle) = refused.into_parts();
+/// task.run();
+/// assert_eq!(handle.get().unwrap(), 42);
+/// ```
+#[doc(alias = "RejectedExecutionException")]
+pub struct RejectedExecution<H = ()> {
+    task: Task,
+    handle: H,
+    reason: RejectionReason,
+    executor: Option<Box<str>>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// Why a task was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RejectionReason {
+    /// The executor takes nothing any more.
+    Shutdown,
+    /// All threads are busy and the queue is full.
+    Saturated,
+    /// There was no room before the policy's time was up.
+    TimedOut,
+    /// The submitter was interrupted while it waited for room.
+    Interrupted,
+    /// A handler of the user's refused it for a reason of its own.
+    Other,
+}
+
+impl RejectedExecution {
+    /// A refusal of this task.
+    #[must_use]
+    pub fn new(task: Task, reason: RejectionReason) -> Self {
+        Self {
+            task,
+            handle: (),
+            reason,
+            executor: None,
+            source: None,
+        }
+    }
+
+    /// Adds what the executor looked like at that moment.
+    #[must_use]
+    pub fn with_executor(mut self, description: impl Into<Box<str>>) -> Self {
+        self.executor = Some(description.into());
+        self
+    }
+
+    /// Adds what lies behind the refusal.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The same refusal, of another task.
+    pub(crate) fn replace_task(mut self, task: Task) -> Self {
+        self.task = task;
+        self
+    }
+
+    /// Puts the handle of the task with it.
+    pub(crate) fn with_handle<H>(self, handle: H) -> RejectedExecution<H> {
+        let Self {
+            task,
+            reason,
+            executor,
+            source,
+            ..
+        } = self;
+        RejectedExecution {
+            task,
+            handle,
+            reason,
+            executor,
+            source,
+        }
+    }
+}
+
+impl<H> RejectedExecution<H> {
+    /// The task, to be tried again or run in place.
+    pub fn into_task(self) -> Task {
+        self.task
+    }
+
+    /// The task and what came with it.
+    pub fn into_parts(self) -> (Task, H) {
+        (self.task, self.handle)
+    }
+
+    /// The task.
+    pub const fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Why it was refused.
+    #[must_use]
+    pub const fn reason(&self) -> RejectionReason {
+        self.reason
+    }
+
+    /// What the executor looked like at that moment, where it said so.
+    #[must_use]
+    pub fn executor(&self) -> Option<&str> {
+        self.executor.as_deref()
+    }
+}
+
+impl<T> From<RejectedExecution<TaskHandle<T>>> for RejectedExecution {
+    fn from(rejected: RejectedExecution<TaskHandle<T>>) -> Self {
+        let RejectedExecution {
+            task,
+            reason,
+            executor,
+            source,
+            ..
+        } = rejected;
+        Self {
+            task,
+            handle: (),
+            reason,
+            executor,
+            source,
+        }
+    }
+}
+
+impl<H> fmt::Debug for RejectedExecution<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RejectedExecution")
+            .field("task", &self.task)
+            .field("reason", &self.reason)
+            .field("executor", &self.executor)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<H> fmt::Display for RejectedExecution<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} rejected", self.task)?;
+        if let Some(executor) = &self.executor {
+            write!(f, " from {executor}")?;
+        }
+        f.write_str(match self.reason {
+            RejectionReason::Shutdown => ": the executor is shut down",
+            RejectionReason::Saturated => ": all threads are busy and the queue is full",
+            RejectionReason::TimedOut => ": there was no room in time",
+            RejectionReason::Interrupted => ": the submitter was interrupted",
+            RejectionReason::Other => ": refused by the handler",
+        })
+    }
+}
+
+impl<H> Error for RejectedExecution<H> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

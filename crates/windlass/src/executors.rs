@@ -1,0 +1,240 @@
+//! Ready-made executors, under the names that Java programmers know.
+//!
+//! | factory | core | maximum | keep-alive | queue |
+//! |---|---|---|---|---|
+//! | [`fixed_thread_pool`] | n | n | none needed | linked, unbounded |
+//! | [`cached_thread_pool`] | 0 | unlimited | 60 s | hand-off |
+//! | [`single_thread_executor`] | 1 | 1 | none needed | linked, unbounded |
+//!
+//! An unbounded queue takes whatever comes: for a service under load prefer a
+//! [builder](crate::ThreadPoolExecutor::builder) with a bounded one and a rejection policy.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::executor::{Executor, ExecutorService, RejectedExecution, ThreadPerTaskExecutor};
+use crate::interrupt::Interrupted;
+use crate::pool::{ConfigError, ThreadPoolExecutor};
+use crate::queue::SynchronousQueue;
+use crate::task::{Task, TaskBuilder};
+use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
+
+/// A pool of `threads` workers over an unbounded queue.
+///
+/// # Errors
+///
+/// [`ConfigError::ZeroMaximum`].
+///
+/// ```
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// assert_eq!(pool.submit(|| 1 + 1).unwrap().get().unwrap(), 2);
+/// ```
+#[doc(alias = "newFixedThreadPool")]
+pub fn fixed_thread_pool(threads: u32) -> Result<ThreadPoolExecutor, ConfigError> {
+    fixed_thread_pool_with(threads, Arc::new(DefaultThreadFactory::new()))
+}
+
+/// Like [`fixed_thread_pool`], with threads from this factory.
+///
+/// # Errors
+///
+/// [`ConfigError::ZeroMaximum`].
+pub fn fixed_thread_pool_with(
+    threads: u32,
+    factory: Arc<dyn ThreadFactory>,
+) -> Result<ThreadPoolExecutor, ConfigError> {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(threads)
+        .maximum_pool_size(threads)
+        .keep_alive(Duration::ZERO)
+        .shared_thread_factory(factory)
+        .build()
+}
+
+/// A pool that gives each task to an idle worker or a new one; workers end after a minute of
+/// idleness.
+///
+/// There is no bound on the number of threads.
+///
+/// ```
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::cached_thread_pool();
+/// assert_eq!(pool.submit(|| "done").unwrap().get().unwrap(), "done");
+/// ```
+#[doc(alias = "newCachedThreadPool")]
+#[must_use]
+pub fn cached_thread_pool() -> ThreadPoolExecutor {
+    cached_thread_pool_with(Arc::new(DefaultThreadFactory::new()))
+}
+
+/// Like [`cached_thread_pool`], with threads from this factory.
+#[must_use]
+pub fn cached_thread_pool_with(factory: Arc<dyn ThreadFactory>) -> ThreadPoolExecutor {
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(0)
+        .maximum_pool_size(u32::MAX)
+        .keep_alive(Duration::from_secs(60))
+        .work_queue(SynchronousQueue::new())
+        .shared_thread_factory(factory)
+        .build();
+    pool.expect("these figures are valid")
+}
+
+/// An executor with one worker: tasks run one at a time, in the order of submission.
+///
+/// It cannot be reconfigured, so that promise holds. A worker lost to a panic is replaced.
+///
+/// ```
+/// use windlass::executor::ExecutorService;
+/// use windlass::{Submit, executors};
+///
+/// let single = executors::single_thread_executor();
+/// single.execute(|| println!("first")).unwrap();
+/// single.execute(|| println!("second")).unwrap();
+/// single.close();
+/// ```
+///
+/// There is no way to get at the pool behind it:
+///
+/// ```compile_fail
+/// let single = windlass::executors::single_thread_executor();
+/// single.set_core_pool_size(2);
+/// ```
+#[doc(alias = "newSingleThreadExecutor")]
+#[must_use]
+pub fn single_thread_executor() -> Unconfigurable<ThreadPoolExecutor> {
+    single_thread_executor_with(Arc::new(DefaultThreadFactory::new()))
+}
+
+/// Like [`single_thread_executor`], with threads from this factory.
+#[must_use]
+pub fn single_thread_executor_with(
+    factory: Arc<dyn ThreadFactory>,
+) -> Unconfigurable<ThreadPoolExecutor> {
+    unconfigurable(fixed_thread_pool_with(1, factory).expect("one thread is a valid figure"))
+}
+
+/// An executor that starts a thread for every task.
+///
+/// ```
+/// use windlass::{Submit, executors};
+///
+/// let threads = executors::thread_per_task_executor();
+/// assert_eq!(threads.submit(|| 5).unwrap().get().unwrap(), 5);
+/// ```
+#[doc(alias = "newThreadPerTaskExecutor")]
+#[must_use]
+pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
+    ThreadPerTaskExecutor::new()
+}
+
+/// Hides all of an executor service but what the traits show.
+///
+/// ```
+/// use windlass::executor::ExecutorService;
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::unconfigurable(executors::fixed_thread_pool(2).unwrap());
+/// pool.submit(|| ()).unwrap().get().unwrap();
+/// pool.close();
+/// ```
+#[doc(alias = "unconfigurableExecutorService")]
+#[must_use]
+pub fn unconfigurable<E: ExecutorService>(executor: E) -> Unconfigurable<E> {
+    Unconfigurable(executor)
+}
+
+/// An executor service of which only the traits can be seen; see [`unconfigurable`].
+pub struct Unconfigurable<E>(E);
+
+impl<E: ExecutorService> Executor for Unconfigurable<E> {
+    fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+        self.0.execute_task(task)
+    }
+
+    fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
+        self.0.prepare(task)
+    }
+}
+
+impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
+    fn shutdown(&self) {
+        self.0.shutdown();
+    }
+
+    fn shutdown_now(&self) -> Vec<Task> {
+        self.0.shutdown_now()
+    }
+
+    fn is_shutdown(&self) -> bool {
+        self.0.is_shutdown()
+    }
+
+    fn is_terminated(&self) -> bool {
+        self.0.is_terminated()
+    }
+
+    fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
+        self.0.await_termination(timeout)
+    }
+}
+
+impl<E: Clone> Clone for Unconfigurable<E> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unconfigurable").field(&self.0).finish()
+    }
+}
+
+/// A closure that does its work and then gives a value that is known already.
+///
+/// ```
+/// use windlass::executors;
+///
+/// let call = executors::callable(|| println!("work"), 7);
+/// assert_eq!(call(), 7);
+/// ```
+pub fn callable<T>(body: impl FnOnce(), value: T) -> impl FnOnce() -> T {
+    move || {
+        body();
+        value
+    }
+}
+
+/// How many threads keep the processors as busy as they should be: `N · U · (1 + W/C)`.
+///
+/// `cores` is the number of processors, `utilisation` how busy they are to be (0 to 1),
+/// `wait_to_compute` how long a task waits for each unit of time that it computes. At least one.
+///
+/// ```
+/// use windlass::executors;
+///
+/// // Eight cores, fully used, by tasks that wait nine tenths of their time.
+/// assert_eq!(executors::optimal_pool_size(8, 1.0, 9.0), 80);
+/// assert_eq!(executors::optimal_pool_size(8, 0.5, 0.0), 4);
+/// ```
+#[must_use]
+pub fn optimal_pool_size(cores: u32, utilisation: f64, wait_to_compute: f64) -> u32 {
+    let utilisation = if utilisation.is_finite() {
+        utilisation.clamp(0.0, 1.0)
+    } else {
+        1.0
+    };
+    let ratio = if wait_to_compute.is_finite() {
+        wait_to_compute.max(0.0)
+    } else {
+        0.0
+    };
+    let threads = f64::from(cores) * utilisation * (1.0 + ratio);
+    // `as` saturates, and no pool is that large anyway.
+    (threads.round() as u32).max(1)
+}

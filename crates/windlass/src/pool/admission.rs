@@ -1,0 +1,173 @@
+//! The three steps of `execute`: a new core worker, the queue, a worker beyond core; else refusal.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::rejection::Saturated;
+use super::shared::Shared;
+use super::spawn::{Bound, NotStarted};
+use crate::executor::{RejectedExecution, RejectionReason};
+use crate::interrupt::Record;
+use crate::queue::{BlockingQueue, PutError};
+use crate::sync::Deadline;
+use crate::task::{Cancellation, Task, TaskId};
+
+impl Shared {
+    /// Has the task run, or refuses it by the pool's policy.
+    pub(crate) fn execute(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        match self.admit(self.stamp(task)) {
+            Ok(()) => Ok(()),
+            Err(refused) => self.reject(refused),
+        }
+    }
+
+    /// Has the task run if there is a way right now.
+    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refused> {
+        let mut seen = self.ctl.load();
+        if seen.workers() < self.settings.core() {
+            match self.add_worker(Some(task), Bound::Core) {
+                Ok(()) => return Ok(()),
+                Err(not_started) => task = regained(not_started),
+            }
+            seen = self.ctl.load();
+        }
+        if seen.is_running() {
+            let id = task.id();
+            match self.queue.offer(task) {
+                Ok(()) => return self.look_again(id).map_err(Refused::from),
+                Err(refused) => task = refused.into_inner(),
+            }
+        }
+        match self.add_worker(Some(task), Bound::Maximum) {
+            Ok(()) => Ok(()),
+            Err(mut not_started) => {
+                let error = not_started.error.take();
+                Err(Refused {
+                    task: regained(not_started),
+                    error,
+                })
+            }
+        }
+    }
+
+    /// The second look, after a task has been queued.
+    ///
+    /// If the pool was shut down between the first look and the offer, no worker may come back for
+    /// the task: it is taken out again, unless a worker was faster. If the last worker has left
+    /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
+    /// control word before anybody looks at the queue.
+    pub(crate) fn look_again(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
+        let seen = self.ctl.load();
+        if !seen.is_running() {
+            if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {
+                self.try_terminate();
+                return Err(task);
+            }
+        }
+        if seen.workers() == 0 {
+            let _ = self.add_worker(None, Bound::Maximum);
+        }
+        Ok(())
+    }
+
+    /// Leaves the task to the pool's policy.
+    pub(crate) fn reject(
+        self: &Arc<Self>,
+        refused: impl Into<Refused>,
+    ) -> Result<(), RejectedExecution> {
+        let Refused { task, error } = refused.into();
+        self.count_rejection();
+        task.set_fate(Cancellation::Rejected);
+        let answer = self.handler().rejected(task, &View(self));
+        match (answer, error) {
+            (Err(rejected), Some(error)) if rejected.source().is_none() => {
+                Err(rejected.with_source(error))
+            }
+            (answer, _) => answer,
+        }
+    }
+}
+
+/// A task that could not be taken.
+pub(crate) struct Refused {
+    task: Task,
+    /// Why there is no thread for it, if one was asked for.
+    error: Option<io::Error>,
+}
+
+impl From<Task> for Refused {
+    fn from(task: Task) -> Self {
+        Self { task, error: None }
+    }
+}
+
+/// The task that the worker was to start with.
+fn regained(not_started: NotStarted) -> Task {
+    not_started
+        .first
+        .expect("a worker that was not started has not taken its task")
+}
+
+/// What a rejection handler sees of the pool.
+pub(crate) struct View<'a>(pub(crate) &'a Arc<Shared>);
+
+impl Saturated for View<'_> {
+    fn is_shutdown(&self) -> bool {
+        self.0.is_shutdown()
+    }
+
+    fn queue(&self) -> &dyn BlockingQueue<Task> {
+        &*self.0.queue
+    }
+
+    fn try_execute(&self, task: Task) -> Result<(), Task> {
+        self.0.admit(task).map_err(|refused| refused.task)
+    }
+
+    fn execute_when_possible(
+        &self,
+        mut task: Task,
+        timeout: Option<Duration>,
+    ) -> Result<(), RejectedExecution> {
+        let deadline = timeout.map_or(Deadline::Never, Deadline::after);
+        let me = Record::current();
+        loop {
+            task = match self.0.admit(task) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused.task,
+            };
+            let id = task.id();
+            self.0.enlist_blocked(&me);
+            // Looked at after enlisting: a shutdown that is not seen here will nudge.
+            let put = if self.is_shutdown() {
+                Err(PutError::Refused(task))
+            } else {
+                me.heeding(|| match deadline.left() {
+                    None => self.0.queue.put(task),
+                    Some(left) => self.0.queue.offer_timeout(task, left),
+                })
+            };
+            self.0.withdraw_blocked(&me);
+            let (refused, reason) = match put {
+                Ok(()) => match self.0.look_again(id) {
+                    Ok(()) => return Ok(()),
+                    Err(task) => (task, RejectionReason::Shutdown),
+                },
+                Err(PutError::Interrupted(again)) if !me.was_interrupted() => {
+                    task = again;
+                    continue;
+                }
+                Err(PutError::Interrupted(task)) => (task, RejectionReason::Interrupted),
+                Err(PutError::Refused(task)) => (task, RejectionReason::Shutdown),
+                Err(late) => (late.into_inner(), RejectionReason::TimedOut),
+            };
+            return Err(RejectedExecution::new(refused, reason).with_executor(self.describe()));
+        }
+    }
+
+    fn describe(&self) -> String {
+        self.0.stats().to_string()
+    }
+}

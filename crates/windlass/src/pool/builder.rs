@@ -1,0 +1,205 @@
+//! The configuration of a pool, checked once.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ThreadPoolExecutor;
+use super::hooks::Hooks;
+use super::rejection::{AbortPolicy, RejectedExecutionHandler};
+use super::settings::{ConfigError, Figures, Settings};
+use super::shared::{Extras, Shared};
+use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use crate::task::{Failure, Task, TaskBuilder};
+use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
+
+/// Sets up a [`ThreadPoolExecutor`].
+///
+/// Without any setting: as many core workers as the machine runs threads, no more than those, an
+/// unbounded queue, default thread names, refused tasks handed back.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::pool::{CallerRunsPolicy, ThreadPoolExecutor};
+/// use windlass::queue::ArrayBlockingQueue;
+///
+/// let pool = ThreadPoolExecutor::builder()
+///     .name("web")
+///     .core_pool_size(4)
+///     .maximum_pool_size(16)
+///     .keep_alive(Duration::from_secs(30))
+///     .work_queue(ArrayBlockingQueue::new(1_000).unwrap())
+///     .rejection_handler(CallerRunsPolicy)
+///     .build()
+///     .unwrap();
+/// assert_eq!(pool.maximum_pool_size(), 16);
+/// ```
+#[must_use = "a builder makes nothing until `build`"]
+pub struct Builder {
+    core: Option<u32>,
+    maximum: Option<u32>,
+    keep_alive: Duration,
+    core_timeout: bool,
+    queue: Option<Arc<dyn BlockingQueue<Task>>>,
+    factory: Option<Arc<dyn ThreadFactory>>,
+    handler: Arc<dyn RejectedExecutionHandler>,
+    name: Option<String>,
+    extras: Extras,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Self {
+            core: None,
+            maximum: None,
+            keep_alive: Duration::from_secs(60),
+            core_timeout: false,
+            queue: None,
+            factory: None,
+            handler: Arc::new(AbortPolicy),
+            name: None,
+            extras: Extras::default(),
+        }
+    }
+
+    /// Workers that are kept even when idle; zero is allowed.
+    pub fn core_pool_size(mut self, size: u32) -> Self {
+        self.core = Some(size);
+        self
+    }
+
+    /// The most workers there may be; unless set, as many as core workers, and at least one.
+    pub fn maximum_pool_size(mut self, size: u32) -> Self {
+        self.maximum = Some(size);
+        self
+    }
+
+    /// How long a worker beyond core waits for a task before it ends; a minute unless set.
+    pub fn keep_alive(mut self, time: Duration) -> Self {
+        self.keep_alive = time;
+        self
+    }
+
+    /// Lets core workers end too when they have waited for as long as keep-alive.
+    pub fn allow_core_thread_timeout(mut self, allow: bool) -> Self {
+        self.core_timeout = allow;
+        self
+    }
+
+    /// The queue in which tasks wait for a worker.
+    pub fn work_queue(self, queue: impl BlockingQueue<Task> + 'static) -> Self {
+        self.shared_work_queue(Arc::new(queue))
+    }
+
+    /// The queue in which tasks wait for a worker, where you keep hold of it too.
+    pub fn shared_work_queue(mut self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
+        self.queue = Some(queue);
+        self
+    }
+
+    /// What makes the threads; a factory takes precedence over a [`name`](Self::name).
+    pub fn thread_factory(self, factory: impl ThreadFactory + 'static) -> Self {
+        self.shared_thread_factory(Arc::new(factory))
+    }
+
+    /// What makes the threads, where you keep hold of it too.
+    pub fn shared_thread_factory(mut self, factory: Arc<dyn ThreadFactory>) -> Self {
+        self.factory = Some(factory);
+        self
+    }
+
+    /// What happens to a task that cannot be taken.
+    pub fn rejection_handler(self, handler: impl RejectedExecutionHandler + 'static) -> Self {
+        self.shared_rejection_handler(Arc::new(handler))
+    }
+
+    /// What happens to a task that cannot be taken, where you keep hold of the handler too.
+    pub fn shared_rejection_handler(mut self, handler: Arc<dyn RejectedExecutionHandler>) -> Self {
+        self.handler = handler;
+        self
+    }
+
+    /// Called around every task, and at the end.
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        self.shared_hooks(Arc::new(hooks))
+    }
+
+    /// Called around every task, and at the end, where you keep hold of the hooks too.
+    pub fn shared_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.extras.hooks = Some(hooks);
+        self
+    }
+
+    /// Called with a failure that cost a worker its life: of a task without a handle, of a hook.
+    pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
+        self.extras.uncaught = Some(Arc::new(handler));
+        self
+    }
+
+    /// Completes what each submitted closure's task is to carry: a name, a priority, a state.
+    #[doc(alias = "newTaskFor")]
+    pub fn prepare_tasks(
+        mut self,
+        prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.extras.prepare = Some(Arc::new(prepare));
+        self
+    }
+
+    /// Keeps a worker whose task without a handle has panicked, instead of replacing it.
+    ///
+    /// Replacing, the default and the JDK's way, frees the thread-locals that the task may have
+    /// left behind; keeping saves a thread start.
+    pub fn reuse_worker_after_panic(mut self, reuse: bool) -> Self {
+        self.extras.reuses_workers = reuse;
+        self
+    }
+
+    /// Names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`].
+    pub fn build(self) -> Result<ThreadPoolExecutor, ConfigError> {
+        let core = self.core.unwrap_or_else(default_parallelism);
+        let settings = Settings::new(Figures {
+            core,
+            maximum: self.maximum.unwrap_or_else(|| core.max(1)),
+            keep_alive: self.keep_alive,
+            core_timeout: self.core_timeout,
+        })?;
+        let queue = self
+            .queue
+            .unwrap_or_else(|| Arc::new(LinkedBlockingQueue::new()));
+        let factory = self.factory.unwrap_or_else(|| {
+            Arc::new(match &self.name {
+                Some(name) => DefaultThreadFactory::named(name),
+                None => DefaultThreadFactory::new(),
+            })
+        });
+        let shared = Shared::new(settings, queue, factory, self.handler, self.extras);
+        Ok(ThreadPoolExecutor::of(shared))
+    }
+}
+
+fn default_parallelism() -> u32 {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(threads).unwrap_or(u32::MAX)
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("core_pool_size", &self.core)
+            .field("maximum_pool_size", &self.maximum)
+            .field("keep_alive", &self.keep_alive)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,169 @@
+//! The pool's control word: its run state and its worker count, in one atomic.
+//!
+//! The two must change together: a worker may only be added while the pool still takes tasks, and
+//! the pool may only become `Tidying` once no worker is left. Packing them makes each such rule a
+//! single compare-exchange, so neither needs the roster's lock.
+//!
+//! ```text
+//!   Running ──shutdown──▶ Shutdown ──queue and pool empty──▶ Tidying ──hook ran──▶ Terminated
+//!      │                     │                                  ▲
+//!      └────shutdown_now─────┴──────────▶ Stop ──pool empty─────┘
+//! ```
+//!
+//! The state only moves to the right. The count includes workers whose thread is still being made.
+//!
+//! Everything here is `SeqCst`. The rules of admission and shutdown are of the form "I wrote my
+//! place, now I read yours" (a task is queued, then the state is looked at again; the state is
+//! changed, then the queue is looked at), and one of both sides must see the other.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// How far a pool's life has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RunState {
+    /// Takes tasks and runs them.
+    Running = 0,
+    /// Takes no tasks, runs what is queued.
+    Shutdown = 1,
+    /// Takes no tasks, runs none, interrupts those that run.
+    Stop = 2,
+    /// No worker is left; the `terminated` hook runs.
+    Tidying = 3,
+    /// Over.
+    Terminated = 4,
+}
+
+const STATES: [RunState; 5] = [
+    RunState::Running,
+    RunState::Shutdown,
+    RunState::Stop,
+    RunState::Tidying,
+    RunState::Terminated,
+];
+
+/// Bits of the worker count.
+const COUNT_BITS: u32 = 29;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+/// The most workers that a pool can have.
+pub(crate) const MOST_WORKERS: u32 = (1 << COUNT_BITS) - 1;
+
+#[derive(Debug)]
+pub(crate) struct Ctl(AtomicU64);
+
+/// The control word at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    fn new(state: RunState, workers: u64) -> Self {
+        Self(((state as u64) << COUNT_BITS) | workers)
+    }
+
+    pub(crate) fn state(self) -> RunState {
+        STATES[usize::try_from(self.0 >> COUNT_BITS).unwrap_or(0)]
+    }
+
+    pub(crate) fn workers(self) -> u32 {
+        u32::try_from(self.0 & COUNT_MASK).unwrap_or(MOST_WORKERS)
+    }
+
+    pub(crate) fn is_running(self) -> bool {
+        self.state() == RunState::Running
+    }
+}
+
+impl Ctl {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(Moment::new(RunState::Running, 0).0))
+    }
+
+    pub(crate) fn load(&self) -> Moment {
+        Moment(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Counts one worker more, if the word is still what it was.
+    pub(crate) fn try_add_worker(&self, seen: Moment) -> bool {
+        self.exchange(seen, Moment(seen.0 + 1))
+    }
+
+    /// Counts one worker less, if the word is still what it was.
+    pub(crate) fn try_remove_worker(&self, seen: Moment) -> bool {
+        self.exchange(seen, Moment(seen.0 - 1))
+    }
+
+    /// Counts one worker less.
+    pub(crate) fn remove_worker(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Moves on to `state`, unless the pool is there or further already.
+    pub(crate) fn advance_to(&self, state: RunState) {
+        let _ = self
+            .0
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+                let now = Moment(word);
+                (now.state() < state).then(|| Moment::new(state, word & COUNT_MASK).0)
+            });
+    }
+
+    /// Becomes `Tidying`, if the word is still what it was; then nobody else does.
+    pub(crate) fn try_tidy(&self, seen: Moment) -> bool {
+        self.exchange(seen, Moment::new(RunState::Tidying, 0))
+    }
+
+    fn exchange(&self, seen: Moment, new: Moment) -> bool {
+        self.0
+            .compare_exchange(seen.0, new.0, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::{Ctl, MOST_WORKERS, Moment, RunState, STATES};
+
+    #[test]
+    fn state_and_count_do_not_touch_each_other() {
+        for state in STATES {
+            for workers in [0, 1, MOST_WORKERS - 1, MOST_WORKERS] {
+                let moment = Moment::new(state, u64::from(workers));
+                assert_eq!((moment.state(), moment.workers()), (state, workers));
+            }
+        }
+    }
+
+    #[test]
+    fn the_state_only_moves_on() {
+        let ctl = Ctl::new();
+        ctl.advance_to(RunState::Stop);
+        ctl.advance_to(RunState::Shutdown);
+        assert_eq!(ctl.load().state(), RunState::Stop);
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::{Ctl, RunState};
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn a_worker_is_counted_or_the_pool_tidies_never_both() {
+        model(|| {
+            let ctl = Arc::new(Ctl::new());
+            let theirs = Arc::clone(&ctl);
+            let adder = thread::Builder::new()
+                .spawn(move || {
+                    let seen = theirs.load();
+                    seen.is_running() && theirs.try_add_worker(seen)
+                })
+                .unwrap();
+            ctl.advance_to(RunState::Shutdown);
+            let seen = ctl.load();
+            let tidied = seen.workers() == 0 && ctl.try_tidy(seen);
+            assert!(adder.join().unwrap() ^ tidied);
+        });
+    }
+}

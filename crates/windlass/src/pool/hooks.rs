@@ -1,0 +1,147 @@
+//! What users hang into the run of every task.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::task::{Failure, Labels, Task, TaskId};
+
+/// Called around every task that a pool runs, and at the pool's end.
+///
+/// All calls come without any lock held, on the thread that they are about; they may use the pool.
+/// A pool without hooks does not pay for them.
+///
+/// A panic in `before_execute` keeps the task from running; a panic in either of the first two
+/// costs the worker, which is replaced, and goes to the pool's uncaught-failure handler.
+///
+/// ```
+/// use windlass::pool::{Hooks, Outcome, TaskInfo, ThreadPoolExecutor};
+/// use windlass::Submit;
+///
+/// struct Log;
+///
+/// impl Hooks for Log {
+///     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+///         println!("{} ended as {outcome:?} after {:?}", task.id(), task.ran_for());
+///     }
+/// }
+///
+/// let pool = ThreadPoolExecutor::builder().core_pool_size(1).hooks(Log).build().unwrap();
+/// pool.submit(|| ()).unwrap().get().unwrap();
+/// ```
+pub trait Hooks: Send + Sync {
+    /// The task is about to run on this thread.
+    fn before_execute(&self, task: &TaskInfo) {
+        let _ = task;
+    }
+
+    /// The task has ended on this thread; it still counts as active.
+    fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+        let _ = (task, outcome);
+    }
+
+    /// The pool has ended: no worker is left. Called once.
+    fn terminated(&self) {}
+}
+
+/// How a task ended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It returned.
+    Completed,
+    /// It panicked, or returned an error to a `…_fallible` submission.
+    Failed(Failure),
+    /// It was cancelled, before or while it ran.
+    Cancelled,
+}
+
+impl Outcome {
+    /// What made it fail, if it failed.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+/// What hooks are told about a task.
+#[derive(Clone)]
+pub struct TaskInfo {
+    id: TaskId,
+    labels: Option<Arc<Labels>>,
+    has_handle: bool,
+    queued_for: Option<Duration>,
+    ran_for: Option<Duration>,
+}
+
+impl TaskInfo {
+    pub(crate) fn of(task: &Task, queued_for: Option<Duration>) -> Self {
+        Self {
+            id: task.id(),
+            labels: task.labels().cloned(),
+            has_handle: task.has_handle(),
+            queued_for,
+            ran_for: None,
+        }
+    }
+
+    pub(crate) fn set_ran_for(&mut self, time: Duration) {
+        self.ran_for = Some(time);
+    }
+
+    /// Identifies the task.
+    #[must_use]
+    pub const fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// The name that it was built with.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.labels.as_ref()?.name.as_deref()
+    }
+
+    /// The priority that it was built with.
+    #[must_use]
+    pub fn priority(&self) -> i32 {
+        self.labels.as_ref().map_or(0, |labels| labels.priority)
+    }
+
+    /// The state of type `S` that it was built with.
+    #[must_use]
+    pub fn state<S: 'static>(&self) -> Option<&S> {
+        self.labels.as_ref()?.state.as_ref()?.downcast_ref()
+    }
+
+    /// Whether it has a handle, to which its result or its failure goes.
+    #[must_use]
+    pub const fn has_handle(&self) -> bool {
+        self.has_handle
+    }
+
+    /// How long it waited from its submission to its start.
+    #[must_use]
+    pub const fn queued_for(&self) -> Option<Duration> {
+        self.queued_for
+    }
+
+    /// How long it ran; known after its end.
+    #[must_use]
+    pub const fn ran_for(&self) -> Option<Duration> {
+        self.ran_for
+    }
+}
+
+impl fmt::Debug for TaskInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskInfo")
+            .field("id", &self.id.as_u64())
+            .field("name", &self.name())
+            .field("queued_for", &self.queued_for)
+            .field("ran_for", &self.ran_for)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,238 @@
+//! Models of whole pools.
+//!
+//! Three properties, in every schedule: a task that was taken ran exactly once or was handed back; no
+//! task waits while a worker sleeps that could run it (a model that depends on it would deadlock);
+//! the counters are exact at the end.
+//!
+//! Whole pools are too large for every interleaving. loom runs the smallest of them, as far as its
+//! bound on preemptions reaches; shuttle runs them all, under random schedules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{DiscardOldestPolicy, ThreadPoolExecutor};
+use crate::executor::ExecutorService;
+use crate::queue::{BlockingQueue, LinkedBlockingQueue, SynchronousQueue};
+use crate::submit::Submit;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{model, thread};
+use crate::task::Task;
+
+fn pool(core: u32, maximum: u32, queue: impl BlockingQueue<Task> + 'static) -> ThreadPoolExecutor {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(core)
+        .maximum_pool_size(maximum)
+        .keep_alive(Duration::ZERO)
+        .work_queue(queue)
+        .build()
+        .unwrap()
+}
+
+/// Counts runs.
+#[derive(Clone, Default)]
+struct Runs(Arc<AtomicUsize>);
+
+impl Runs {
+    fn one(&self) -> impl FnOnce() + Send + 'static {
+        let runs = Arc::clone(&self.0);
+        move || {
+            runs.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Waits for the end, and checks the books.
+fn settle(pool: &ThreadPoolExecutor, runs: &Runs, expected: usize) {
+    pool.close();
+    assert!(pool.is_terminated());
+    let stats = pool.stats();
+    assert_eq!(runs.count(), expected);
+    assert_eq!(stats.completed_task_count, expected as u64);
+    assert_eq!(
+        (stats.pool_size, stats.active_count, stats.queue_len),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_task_that_meets_a_shutdown_is_run_or_refused() {
+    model(|| {
+        let pool = pool(1, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        let closer = {
+            let pool = pool.clone();
+            thread::Builder::new()
+                .spawn(move || pool.shutdown())
+                .unwrap()
+        };
+        let taken = pool.execute(runs.one()).is_ok();
+        closer.join().unwrap();
+        settle(&pool, &runs, usize::from(taken));
+    });
+}
+
+#[test]
+fn a_worker_that_leaves_does_not_leave_a_task_behind() {
+    model(|| {
+        // No core, no keep-alive: the worker leaves as soon as it finds nothing to do.
+        let pool = pool(0, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        pool.execute(runs.one()).unwrap();
+        let mut second = pool.submit(runs.one()).unwrap();
+        second.get().unwrap();
+        settle(&pool, &runs, 2);
+    });
+}
+
+#[test]
+fn the_last_worker_ends_the_pool() {
+    model(|| {
+        let pool = pool(1, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        pool.execute(runs.one()).unwrap();
+        settle(&pool, &runs, 1);
+    });
+}
+
+#[cfg(not(loom))]
+mod large {
+    use super::*;
+
+    #[test]
+    fn no_task_waits_while_a_worker_sleeps() {
+        model(|| {
+            let pool = pool(2, 2, LinkedBlockingQueue::new());
+            assert_eq!(pool.prestart_all_core_threads(), 2);
+            let gate: Arc<LinkedBlockingQueue<()>> = Arc::new(LinkedBlockingQueue::new());
+            let waits = Arc::clone(&gate);
+            let runs = Runs::default();
+            let (first, second) = (runs.one(), runs.one());
+            // The first can only end if the other worker takes the second.
+            pool.execute(move || {
+                waits.take().unwrap();
+                first();
+            })
+            .unwrap();
+            pool.execute(move || {
+                second();
+                gate.offer(()).unwrap();
+            })
+            .unwrap();
+            settle(&pool, &runs, 2);
+        });
+    }
+
+    #[test]
+    fn tasks_from_two_submitters_through_a_small_queue_are_run_or_handed_back() {
+        model(|| {
+            let pool = pool(1, 2, LinkedBlockingQueue::with_capacity(1).unwrap());
+            let runs = Runs::default();
+            let submitters: Vec<_> = (0..2)
+                .map(|_| {
+                    let (pool, runs) = (pool.clone(), runs.clone());
+                    thread::Builder::new()
+                        .spawn(move || (0..2).filter(|_| pool.execute(runs.one()).is_ok()).count())
+                        .unwrap()
+                })
+                .collect();
+            let taken = submitters.into_iter().map(|s| s.join().unwrap()).sum();
+            settle(&pool, &runs, taken);
+        });
+    }
+
+    #[test]
+    fn a_stop_hands_back_what_never_started() {
+        model(|| {
+            let pool = pool(1, 1, LinkedBlockingQueue::new());
+            let runs = Runs::default();
+            let submitter = {
+                let (pool, runs) = (pool.clone(), runs.clone());
+                thread::Builder::new()
+                    .spawn(move || (0..2).filter(|_| pool.execute(runs.one()).is_ok()).count())
+                    .unwrap()
+            };
+            let drained = pool.shutdown_now().len();
+            let taken = submitter.join().unwrap();
+            settle(&pool, &runs, taken - drained);
+        });
+    }
+
+    #[test]
+    fn a_hand_off_reaches_an_idle_worker_or_a_new_one() {
+        model(|| {
+            let pool = pool(0, 2, SynchronousQueue::new());
+            let runs = Runs::default();
+            let mut taken = 0;
+            for _ in 0..3 {
+                taken += usize::from(pool.execute(runs.one()).is_ok());
+            }
+            settle(&pool, &runs, taken);
+        });
+    }
+
+    #[test]
+    fn lowering_the_maximum_and_submitting_at_once_loses_nothing() {
+        model(|| {
+            let pool = pool(1, 2, LinkedBlockingQueue::with_capacity(1).unwrap());
+            let runs = Runs::default();
+            let tuner = {
+                let pool = pool.clone();
+                thread::Builder::new()
+                    .spawn(move || pool.set_maximum_pool_size(1).unwrap())
+                    .unwrap()
+            };
+            let taken = (0..3).filter(|_| pool.execute(runs.one()).is_ok()).count();
+            tuner.join().unwrap();
+            settle(&pool, &runs, taken);
+        });
+    }
+
+    #[test]
+    fn a_panicking_task_is_replaced_by_a_worker_that_runs_the_rest() {
+        model(|| {
+            let pool = pool(1, 1, LinkedBlockingQueue::new());
+            let runs = Runs::default();
+            let failing = runs.one();
+            pool.execute(move || {
+                failing();
+                std::panic::resume_unwind(Box::new("planned"));
+            })
+            .unwrap();
+            pool.execute(runs.one()).unwrap();
+            settle(&pool, &runs, 2);
+        });
+    }
+
+    #[test]
+    fn evicting_the_oldest_ends_in_every_schedule() {
+        model(|| {
+            let pool = ThreadPoolExecutor::builder()
+                .core_pool_size(1)
+                .work_queue(LinkedBlockingQueue::with_capacity(1).unwrap())
+                .rejection_handler(DiscardOldestPolicy)
+                .build()
+                .unwrap();
+            let handles: Vec<_> = (0..3).map(|n| pool.submit(move || n).unwrap()).collect();
+            pool.close();
+            let ran = handles
+                .into_iter()
+                .filter_map(|mut handle| handle.get().ok())
+                .count();
+            assert_eq!(pool.completed_task_count(), ran as u64);
+        });
+    }
+
+    #[test]
+    fn a_pool_that_is_dropped_runs_what_it_took() {
+        model(|| {
+            let pool = pool(1, 1, LinkedBlockingQueue::new());
+            let mut last = pool.submit(|| 7).unwrap();
+            drop(pool);
+            assert_eq!(last.get().unwrap(), 7);
+        });
+    }
+}

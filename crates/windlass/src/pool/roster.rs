@@ -1,0 +1,187 @@
+//! Who works here and what they have done.
+//!
+//! Each worker counts for itself, in a word of its own that only it writes: odd while it is busy
+//! with a task, and half of it is the number of tasks it has completed. So counting costs two plain
+//! stores a task. The roster adds the words up; what workers had done that are gone is kept there.
+
+use std::sync::Arc;
+
+use crate::interrupt::Record;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::task::Task;
+
+/// One worker, as the pool and its own thread see it.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    start: Mutex<Start>,
+    /// Its thread, once that runs.
+    thread: Mutex<Option<Arc<Record>>>,
+    /// Whether it has been entered in the roster; under the roster's lock.
+    entered: AtomicBool,
+    /// Twice the tasks it has completed, and one more while it is busy.
+    work: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Start {
+    stage: Stage,
+    /// The task it was made for, until its thread takes it.
+    first: Option<Task>,
+}
+
+/// How far the making of a worker's thread has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The factory has been asked.
+    Asked,
+    /// The factory says that there is a thread.
+    Promised,
+    /// The thread is there.
+    Running,
+    /// There is no thread and will be none.
+    Void,
+}
+
+impl Worker {
+    pub(crate) fn new(first: Option<Task>) -> Arc<Self> {
+        Arc::new(Self {
+            start: Mutex::new(Start {
+                stage: Stage::Asked,
+                first,
+            }),
+            thread: Mutex::new(None),
+            entered: AtomicBool::new(false),
+            work: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn take_first(&self) -> Option<Task> {
+        self.start.lock().first.take()
+    }
+
+    /// Moves the making of the thread on, if it is where `from` says; gives where it was.
+    pub(crate) fn advance(&self, from: &[Stage], to: Stage) -> Stage {
+        let mut start = self.start.lock();
+        let stage = start.stage;
+        if from.contains(&stage) {
+            start.stage = to;
+        }
+        stage
+    }
+
+    /// Says which thread it is.
+    pub(crate) fn set_thread(&self, thread: Arc<Record>) {
+        *self.thread.lock() = Some(thread);
+    }
+
+    /// Called by its own thread at the start of a task.
+    pub(crate) fn begin(&self) {
+        self.work
+            .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Called by its own thread when the task is over.
+    pub(crate) fn end(&self) {
+        self.work
+            .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.work.load(Ordering::Acquire) % 2 == 1
+    }
+
+    fn completed(&self) -> u64 {
+        self.work.load(Ordering::Acquire) / 2
+    }
+
+    fn tell(&self, how: impl FnOnce(&Record)) {
+        let thread = self.thread.lock().clone();
+        if let Some(thread) = thread {
+            how(&thread);
+        }
+    }
+}
+
+/// The workers whose threads have been made.
+#[derive(Debug, Default)]
+pub(crate) struct Roster(Mutex<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    present: Vec<Arc<Worker>>,
+    largest: usize,
+    completed_by_gone: u64,
+}
+
+/// The roster's figures at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Headcount {
+    pub(crate) present: usize,
+    pub(crate) active: usize,
+    pub(crate) largest: usize,
+    pub(crate) completed: u64,
+}
+
+impl Roster {
+    /// Enters a worker whose thread has been made. Whoever comes first does it: the thread itself,
+    /// or the one that made it.
+    pub(crate) fn enter(&self, worker: &Arc<Worker>) {
+        let mut book = self.0.lock();
+        if !worker.entered.swap(true, Ordering::Relaxed) {
+            book.present.push(Arc::clone(worker));
+            book.largest = book.largest.max(book.present.len());
+        }
+    }
+
+    /// Takes out a worker whose thread ends.
+    pub(crate) fn leave(&self, worker: &Arc<Worker>) {
+        let mut book = self.0.lock();
+        if let Some(at) = book
+            .present
+            .iter()
+            .position(|present| Arc::ptr_eq(present, worker))
+        {
+            book.present.swap_remove(at);
+            book.completed_by_gone += worker.completed();
+        }
+    }
+
+    pub(crate) fn headcount(&self) -> Headcount {
+        let book = self.0.lock();
+        let present = book.present.iter();
+        Headcount {
+            present: book.present.len(),
+            active: present.clone().filter(|worker| worker.is_busy()).count(),
+            largest: book.largest,
+            completed: book.completed_by_gone + present.map(|w| w.completed()).sum::<u64>(),
+        }
+    }
+
+    /// Makes all workers look at the pool's state again, when they next wait for a task.
+    pub(crate) fn nudge_all(&self) {
+        for worker in self.present() {
+            worker.tell(Record::nudge);
+        }
+    }
+
+    /// Makes one worker look at the pool's state again: an idle one, if there is one.
+    pub(crate) fn nudge_one(&self) {
+        let present = self.present();
+        let idle = present.iter().find(|worker| !worker.is_busy());
+        if let Some(worker) = idle.or(present.first()) {
+            worker.tell(Record::nudge);
+        }
+    }
+
+    /// Interrupts all workers.
+    pub(crate) fn interrupt_all(&self) {
+        for worker in self.present() {
+            worker.tell(Record::interrupt);
+        }
+    }
+
+    fn present(&self) -> Vec<Arc<Worker>> {
+        self.0.lock().present.clone()
+    }
+}

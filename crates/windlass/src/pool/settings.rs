@@ -1,0 +1,142 @@
+//! The numbers that can be changed while the pool runs.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// What a pool is not to be set to. The former value stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A pool without any thread at all.
+    ZeroMaximum,
+    /// More core threads than threads in all.
+    CoreExceedsMaximum {
+        /// The core size asked for, or in force.
+        core: u32,
+        /// The maximum size asked for, or in force.
+        maximum: u32,
+    },
+    /// Core threads that time out at once would be made and ended without pause.
+    ZeroKeepAlive,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroMaximum => f.write_str("the maximum pool size must be at least 1"),
+            Self::CoreExceedsMaximum { core, maximum } => {
+                write!(
+                    f,
+                    "the core pool size {core} exceeds the maximum pool size {maximum}"
+                )
+            }
+            Self::ZeroKeepAlive => {
+                f.write_str("core threads that may time out need a keep-alive above zero")
+            }
+        }
+    }
+}
+
+impl Error for ConfigError {}
+
+/// The figures as they are given at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub(crate) core: u32,
+    pub(crate) maximum: u32,
+    pub(crate) keep_alive: Duration,
+    pub(crate) core_timeout: bool,
+}
+
+impl Figures {
+    pub(crate) fn check(self) -> Result<Self, ConfigError> {
+        if self.maximum == 0 {
+            Err(ConfigError::ZeroMaximum)
+        } else if self.core > self.maximum {
+            Err(ConfigError::CoreExceedsMaximum {
+                core: self.core,
+                maximum: self.maximum,
+            })
+        } else if self.core_timeout && self.keep_alive.is_zero() {
+            Err(ConfigError::ZeroKeepAlive)
+        } else {
+            Ok(self)
+        }
+    }
+}
+
+/// The figures in force. Written under a lock, so that they always fit each other; read one by one
+/// without it, by workers and submitters who look again when they are told to.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    writing: Mutex<()>,
+    core: AtomicU32,
+    maximum: AtomicU32,
+    /// In nanoseconds; what does not fit is for ever.
+    keep_alive: AtomicU64,
+    core_timeout: AtomicBool,
+}
+
+impl Settings {
+    pub(crate) fn new(figures: Figures) -> Result<Self, ConfigError> {
+        let figures = figures.check()?;
+        Ok(Self {
+            writing: Mutex::new(()),
+            core: AtomicU32::new(figures.core),
+            maximum: AtomicU32::new(figures.maximum),
+            keep_alive: AtomicU64::new(nanos(figures.keep_alive)),
+            core_timeout: AtomicBool::new(figures.core_timeout),
+        })
+    }
+
+    pub(crate) fn core(&self) -> u32 {
+        self.core.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn maximum(&self) -> u32 {
+        self.maximum.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn core_timeout(&self) -> bool {
+        self.core_timeout.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn keep_alive(&self) -> Duration {
+        match self.keep_alive.load(Ordering::SeqCst) {
+            u64::MAX => Duration::MAX,
+            nanos => Duration::from_nanos(nanos),
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        Figures {
+            core: self.core(),
+            maximum: self.maximum(),
+            keep_alive: self.keep_alive(),
+            core_timeout: self.core_timeout(),
+        }
+    }
+
+    /// Changes the figures; gives what they were.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Figures)) -> Result<Figures, ConfigError> {
+        let _writing = self.writing.lock();
+        let former = self.figures();
+        let mut new = former;
+        change(&mut new);
+        let new = new.check()?;
+        self.core.store(new.core, Ordering::SeqCst);
+        self.maximum.store(new.maximum, Ordering::SeqCst);
+        self.keep_alive
+            .store(nanos(new.keep_alive), Ordering::SeqCst);
+        self.core_timeout.store(new.core_timeout, Ordering::SeqCst);
+        Ok(former)
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

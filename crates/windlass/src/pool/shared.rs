@@ -1,0 +1,157 @@
+//! What every submitter and worker of one pool shares: it owns the parts, and has no policy.
+
+use std::sync::Arc;
+
+use super::ctl::{Ctl, RunState};
+use super::hooks::Hooks;
+use super::rejection::RejectedExecutionHandler;
+use super::roster::Roster;
+use super::settings::Settings;
+use crate::containment::contain;
+use crate::interrupt::Record;
+use crate::queue::BlockingQueue;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::clock::{self, Clock};
+use crate::task::{Failure, Task, TaskBuilder};
+use crate::termination::Termination;
+use crate::thread_factory::ThreadFactory;
+
+/// Told of a failure that cost a worker its life.
+pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
+
+/// Completes what a task is to carry before it is made.
+pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
+
+pub(crate) struct Shared {
+    pub(crate) ctl: Ctl,
+    pub(crate) settings: Settings,
+    pub(crate) queue: Arc<dyn BlockingQueue<Task>>,
+    pub(crate) roster: Roster,
+    pub(crate) termination: Termination,
+    pub(crate) extras: Extras,
+    factory: Mutex<Arc<dyn ThreadFactory>>,
+    handler: Mutex<Arc<dyn RejectedExecutionHandler>>,
+    /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
+    blocked: Mutex<Vec<Arc<Record>>>,
+    rejected: AtomicU64,
+    /// Raised to make idle workers that may time out do so now.
+    retirements: AtomicU64,
+    clock: Clock,
+}
+
+/// What is fixed for the life of the pool.
+#[derive(Default)]
+pub(crate) struct Extras {
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    pub(crate) uncaught: Option<Uncaught>,
+    pub(crate) prepare: Option<Prepare>,
+    /// Whether a worker goes on after a task without a handle has panicked.
+    pub(crate) reuses_workers: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        settings: Settings,
+        queue: Arc<dyn BlockingQueue<Task>>,
+        factory: Arc<dyn ThreadFactory>,
+        handler: Arc<dyn RejectedExecutionHandler>,
+        extras: Extras,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            ctl: Ctl::new(),
+            settings,
+            queue,
+            roster: Roster::default(),
+            termination: Termination::default(),
+            extras,
+            factory: Mutex::new(factory),
+            handler: Mutex::new(handler),
+            blocked: Mutex::new(Vec::new()),
+            rejected: AtomicU64::new(0),
+            retirements: AtomicU64::new(0),
+            clock: Clock::current(),
+        })
+    }
+
+    pub(crate) fn is_shutdown(&self) -> bool {
+        self.ctl.load().state() >= RunState::Shutdown
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(crate) fn factory(&self) -> Arc<dyn ThreadFactory> {
+        Arc::clone(&self.factory.lock())
+    }
+
+    pub(crate) fn set_factory(&self, factory: Arc<dyn ThreadFactory>) {
+        let former = std::mem::replace(&mut *self.factory.lock(), factory);
+        drop(former);
+    }
+
+    pub(crate) fn handler(&self) -> Arc<dyn RejectedExecutionHandler> {
+        Arc::clone(&self.handler.lock())
+    }
+
+    pub(crate) fn set_handler(&self, handler: Arc<dyn RejectedExecutionHandler>) {
+        let former = std::mem::replace(&mut *self.handler.lock(), handler);
+        drop(former);
+    }
+
+    pub(crate) fn count_rejection(&self) {
+        self.rejected.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rejections(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn retirements(&self) -> u64 {
+        self.retirements.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn ask_for_retirement(&self) {
+        self.retirements.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Notes when the task was submitted, for hooks; a pool without hooks does not look at clocks.
+    pub(crate) fn stamp(&self, task: Task) -> Task {
+        if self.extras.hooks.is_none() {
+            task
+        } else {
+            task.set_queued_at(clock::now())
+        }
+    }
+
+    /// Reports a failure that nobody else will.
+    pub(crate) fn report(&self, failure: &Failure) {
+        if let Some(uncaught) = &self.extras.uncaught {
+            contain(|| uncaught(failure));
+        }
+    }
+
+    /// Notes a submitter that is about to wait for room.
+    pub(crate) fn enlist_blocked(&self, submitter: &Arc<Record>) {
+        self.blocked.lock().push(Arc::clone(submitter));
+    }
+
+    pub(crate) fn withdraw_blocked(&self, submitter: &Arc<Record>) {
+        let mut blocked = self.blocked.lock();
+        if let Some(at) = blocked
+            .iter()
+            .position(|other| Arc::ptr_eq(other, submitter))
+        {
+            blocked.swap_remove(at);
+        }
+    }
+
+    /// Makes submitters that wait for room look at the pool's state again.
+    pub(crate) fn nudge_blocked(&self) {
+        let blocked = self.blocked.lock().clone();
+        for submitter in blocked {
+            submitter.nudge();
+        }
+    }
+}

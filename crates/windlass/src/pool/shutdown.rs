@@ -1,0 +1,69 @@
+//! Shutdown, in order and at once, and the duties of the last to leave.
+
+use super::ctl::RunState;
+use super::shared::Shared;
+use crate::containment::catch;
+use crate::task::{Cancellation, Task};
+
+impl Shared {
+    /// Takes nothing new; what is queued is still run.
+    pub(crate) fn shutdown(&self) {
+        self.ctl.advance_to(RunState::Shutdown);
+        self.roster.nudge_all();
+        self.nudge_blocked();
+        self.try_terminate();
+    }
+
+    /// Takes nothing new, interrupts all workers, and gives back what is queued.
+    pub(crate) fn shutdown_now(&self) -> Vec<Task> {
+        self.ctl.advance_to(RunState::Stop);
+        self.roster.interrupt_all();
+        self.nudge_blocked();
+        let tasks = self.queue.drain_all();
+        for task in &tasks {
+            task.set_fate(Cancellation::Drained);
+        }
+        self.try_terminate();
+        tasks
+    }
+
+    /// Ends the pool if it is shut down and nothing is left: called after everything that may have
+    /// removed the last reason to go on.
+    ///
+    /// Where workers are left that may be waiting for tasks which will not come, one of them is
+    /// nudged; it leaves, and does the same.
+    ///
+    /// # Panics
+    ///
+    /// If the `terminated` hook does; the pool is terminated all the same.
+    pub(crate) fn try_terminate(&self) {
+        loop {
+            let seen = self.ctl.load();
+            match seen.state() {
+                RunState::Running | RunState::Tidying | RunState::Terminated => return,
+                RunState::Shutdown if !self.queue.is_empty() => return,
+                RunState::Shutdown | RunState::Stop => {}
+            }
+            if seen.workers() != 0 {
+                return self.roster.nudge_one();
+            }
+            if self.ctl.try_tidy(seen) {
+                return self.terminate();
+            }
+        }
+    }
+
+    /// Runs the hook, in the state that it may ask for, and lets everybody go who waits.
+    fn terminate(&self) {
+        let ended = catch(|| {
+            if let Some(hooks) = &self.extras.hooks {
+                hooks.terminated();
+            }
+        });
+        self.ctl.advance_to(RunState::Terminated);
+        self.termination.signal();
+        if let Err(payload) = ended {
+            std::panic::resume_unwind(payload);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Starts a worker; when it ends, retires or replaces it.
+
+use std::io;
+use std::sync::Arc;
+
+use super::ctl::{MOST_WORKERS, RunState};
+use super::roster::{Stage, Worker};
+use super::shared::Shared;
+use super::worker::{self, Retire};
+use crate::containment::catch;
+use crate::interrupt::Record;
+use crate::task::{Failure, Task};
+use crate::thread_factory::ThreadBody;
+
+/// How many workers there may be with the new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bound {
+    Core,
+    Maximum,
+}
+
+/// Why no worker was started; the task that it was to start with comes back.
+#[derive(Debug)]
+pub(crate) struct NotStarted {
+    pub(crate) first: Option<Task>,
+    /// What the thread factory said, if it was asked.
+    pub(crate) error: Option<io::Error>,
+}
+
+impl Shared {
+    /// Starts a worker, with a first task or without, if the state and the bound allow it.
+    ///
+    /// # Panics
+    ///
+    /// If the thread factory panics; everything is then as it was before, but for the task.
+    pub(crate) fn add_worker(
+        self: &Arc<Self>,
+        first: Option<Task>,
+        bound: Bound,
+    ) -> Result<(), NotStarted> {
+        if !self.count_worker(first.is_some(), bound) {
+            return Err(NotStarted { first, error: None });
+        }
+        let worker = Worker::new(first);
+        let launch = Launch {
+            pool: Arc::clone(self),
+            worker: Arc::clone(&worker),
+        };
+        let factory = self.factory();
+        let made = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
+        let void = match &made {
+            Ok(Ok(())) => worker.advance(&[Stage::Asked], Stage::Promised) == Stage::Void,
+            _ => {
+                let stage = worker.advance(&[Stage::Asked], Stage::Void);
+                matches!(stage, Stage::Asked | Stage::Void)
+            }
+        };
+        if !void {
+            self.roster.enter(&worker);
+            return Ok(());
+        }
+        self.ctl.remove_worker();
+        let first = worker.take_first();
+        self.try_terminate();
+        match made {
+            Ok(made) => Err(NotStarted {
+                first,
+                error: made.err(),
+            }),
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+
+    /// Counts the worker in the control word, if the state and the bound allow it.
+    fn count_worker(&self, has_task: bool, bound: Bound) -> bool {
+        loop {
+            let seen = self.ctl.load();
+            let state = seen.state();
+            if state >= RunState::Stop {
+                return false;
+            }
+            // A pool that is shut down gets workers for what is queued only.
+            if state == RunState::Shutdown && (has_task || self.queue.is_empty()) {
+                return false;
+            }
+            let limit = match bound {
+                Bound::Core => self.settings.core(),
+                Bound::Maximum => self.settings.maximum(),
+            };
+            if seen.workers() >= limit.min(MOST_WORKERS) {
+                return false;
+            }
+            if self.ctl.try_add_worker(seen) {
+                return true;
+            }
+        }
+    }
+
+    /// The whole life of a worker, on its own thread.
+    fn work(self: &Arc<Self>, worker: &Arc<Worker>) {
+        self.clock().adopt();
+        worker.set_thread(Record::current());
+        self.roster.enter(worker);
+        let ended = catch(|| worker::run(self, worker));
+        let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
+        let ended = catch(|| self.retire(worker, &retire));
+        Record::with_current(|me| me.take_flag());
+        if let Retire::Failed(failure) = &retire {
+            self.report(failure);
+        }
+        if let Err(payload) = ended {
+            // The `terminated` hook, or the thread factory when asked for a replacement.
+            self.report(&Failure::from_panic(payload));
+        }
+    }
+
+    /// Takes a worker off the books, and replaces it if it is missed.
+    fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
+        let failed = matches!(why, Retire::Failed(_));
+        if failed {
+            self.ctl.remove_worker();
+        }
+        self.roster.leave(worker);
+        self.try_terminate();
+        let seen = self.ctl.load();
+        if seen.state() >= RunState::Stop {
+            return;
+        }
+        if !failed {
+            let mut needed = if self.settings.core_timeout() {
+                0
+            } else {
+                self.settings.core()
+            };
+            if needed == 0 && !self.queue.is_empty() {
+                needed = 1;
+            }
+            if seen.workers() >= needed {
+                return;
+            }
+        }
+        let _ = self.add_worker(None, Bound::Maximum);
+    }
+}
+
+/// What a worker's thread runs, and what happens if it never does.
+struct Launch {
+    pool: Arc<Shared>,
+    worker: Arc<Worker>,
+}
+
+impl Launch {
+    fn run(self) {
+        let before = self
+            .worker
+            .advance(&[Stage::Asked, Stage::Promised], Stage::Running);
+        if matches!(before, Stage::Asked | Stage::Promised) {
+            self.pool.work(&self.worker);
+        }
+    }
+}
+
+/// The factory dropped the body. Before its answer, whoever asked sees to the rest; after it
+/// promised a thread, the promise is taken back here, and the task finds another way.
+impl Drop for Launch {
+    fn drop(&mut self) {
+        let before = self
+            .worker
+            .advance(&[Stage::Asked, Stage::Promised], Stage::Void);
+        if before != Stage::Promised {
+            return;
+        }
+        self.pool.ctl.remove_worker();
+        self.pool.roster.leave(&self.worker);
+        let first = self.worker.take_first();
+        let _ = catch(|| {
+            self.pool.try_terminate();
+            if let Some(task) = first {
+                drop(self.pool.execute(task));
+            }
+        });
+    }
+}

@@ -1,0 +1,333 @@
+//! Closures for every executor: execute, submit, invoke all, invoke any.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::executor::{Executor, RejectedExecution};
+use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use crate::sync::Deadline;
+use crate::task::{Cancellation, ExecutionError, Failure, Task, TaskBuilder, TaskHandle, TaskId};
+
+/// What every executor can do with closures; a blanket trait, also for `dyn Executor`.
+///
+/// ```
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// pool.execute(|| println!("no handle, no result")).unwrap();
+/// let mut answer = pool.submit(|| 6 * 7).unwrap();
+/// assert_eq!(answer.get().unwrap(), 42);
+/// let fastest = pool.invoke_any([|| Ok::<_, std::io::Error>("first"), || Ok("second")]);
+/// assert!(fastest.is_ok());
+/// ```
+#[doc(alias = "AbstractExecutorService")]
+pub trait Submit: Executor {
+    /// Runs the closure some time; gives the id of the task made of it.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn execute(&self, body: impl FnOnce() + Send + 'static) -> Result<TaskId, RejectedExecution> {
+        let task = self.prepare(TaskBuilder::new()).build(body);
+        let id = task.id();
+        self.execute_task(task).map(|()| id)
+    }
+
+    /// Runs the closure some time; gives the handle to what it returns.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        send(
+            self,
+            self.prepare(TaskBuilder::new()).build_with_handle(body),
+        )
+    }
+
+    /// Runs the closure some time; gives the handle to a value that is known already.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    #[doc(alias = "submit")]
+    fn submit_with_result<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() + Send + 'static,
+        value: T,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        self.submit(move || {
+            body();
+            value
+        })
+    }
+
+    /// Runs the closure some time; an error that it returns is the task's failure, as a panic is.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit_fallible<T, E>(
+        &self,
+        body: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        send(self, fallible(self, body))
+    }
+
+    /// Runs all closures and waits for all of them; gives one handle each, in order, all done.
+    ///
+    /// A task that fails says so in its handle.
+    ///
+    /// # Errors
+    ///
+    /// [`InvokeError::Rejected`] or [`InvokeError::Interrupted`]; what was submitted is cancelled,
+    /// and what runs is interrupted.
+    fn invoke_all<T, F, I>(&self, bodies: I) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_all(self, bodies, None)
+    }
+
+    /// Like [`invoke_all`](Self::invoke_all), but for no longer than `timeout`: then what is not
+    /// done is cancelled and interrupted, and all handles come back, all done.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_all`](Self::invoke_all).
+    fn invoke_all_timeout<T, F, I>(
+        &self,
+        bodies: I,
+        timeout: Duration,
+    ) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_all(self, bodies, Some(Deadline::after(timeout)))
+    }
+
+    /// Runs closures until one succeeds, and gives its value; the others are cancelled, and
+    /// interrupted if they run.
+    ///
+    /// They are submitted one by one, and no more than necessary.
+    ///
+    /// # Errors
+    ///
+    /// [`InvokeError::Failed`] with the last failure if none succeeds, [`InvokeError::Empty`] if
+    /// there is none, [`InvokeError::Rejected`] or [`InvokeError::Interrupted`].
+    fn invoke_any<T, E, F, I>(&self, bodies: I) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_any(self, bodies, None)
+    }
+
+    /// Like [`invoke_any`](Self::invoke_any), but for no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_any`](Self::invoke_any), or [`InvokeError::TimedOut`].
+    fn invoke_any_timeout<T, E, F, I>(&self, bodies: I, timeout: Duration) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_any(self, bodies, Some(Deadline::after(timeout)))
+    }
+}
+
+impl<E: Executor + ?Sized> Submit for E {}
+
+/// Why [`Submit::invoke_all`] or [`Submit::invoke_any`] gave up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InvokeError {
+    /// There was nothing to choose from.
+    Empty,
+    /// The executor refused a task, which is inside.
+    Rejected(RejectedExecution),
+    /// None succeeded; this is the last failure.
+    Failed(ExecutionError),
+    /// The waiting thread was interrupted; its flag is clear.
+    Interrupted,
+    /// None succeeded in time.
+    TimedOut,
+}
+
+impl fmt::Display for InvokeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there are no tasks to choose from"),
+            Self::Rejected(refused) => refused.fmt(f),
+            Self::Failed(error) => write!(f, "no task succeeded; the last: {error}"),
+            Self::Interrupted => f.write_str("the waiting thread was interrupted"),
+            Self::TimedOut => f.write_str("no task succeeded in time"),
+        }
+    }
+}
+
+impl Error for InvokeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Rejected(refused) => Some(refused),
+            Self::Failed(error) => Some(error),
+            Self::Empty | Self::Interrupted | Self::TimedOut => None,
+        }
+    }
+}
+
+/// Gives the executor a task, and the caller its handle.
+fn send<E: Executor + ?Sized, T>(
+    executor: &E,
+    (task, handle): (Task, TaskHandle<T>),
+) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+    match executor.execute_task(task) {
+        Ok(()) => Ok(handle),
+        Err(refused) => Err(refused.with_handle(handle)),
+    }
+}
+
+fn fallible<X, T, E>(
+    executor: &X,
+    body: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> (Task, TaskHandle<T>)
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    let body = move || body().map_err(Failure::from_error);
+    executor.prepare(TaskBuilder::new()).build_fallible(body)
+}
+
+/// Handles whose tasks are cancelled and interrupted unless the list is let go.
+struct CancelAll<T: Send + 'static>(Vec<TaskHandle<T>>);
+
+impl<T: Send + 'static> CancelAll<T> {
+    fn release(mut self) -> Vec<TaskHandle<T>> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl<T: Send + 'static> Drop for CancelAll<T> {
+    fn drop(&mut self) {
+        for handle in &self.0 {
+            crate::containment::contain(|| {
+                handle.cancel_now();
+            });
+        }
+    }
+}
+
+fn invoke_all<X, T, F>(
+    executor: &X,
+    bodies: impl IntoIterator<Item = F>,
+    deadline: Option<Deadline>,
+) -> Result<Vec<TaskHandle<T>>, InvokeError>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    // Made first, as in the JDK: what is not submitted any more in time is cancelled unrun.
+    let mut tasks = Vec::new();
+    let mut handles = CancelAll(Vec::new());
+    for body in bodies {
+        let (task, handle) = executor.prepare(TaskBuilder::new()).build_with_handle(body);
+        tasks.push(task);
+        handles.0.push(handle);
+    }
+    let is_late = || deadline.is_some_and(Deadline::has_passed);
+    for task in tasks {
+        if is_late() {
+            task.abandon(Cancellation::Requested);
+            continue;
+        }
+        executor.execute_task(task).map_err(InvokeError::Rejected)?;
+    }
+    for at in 0..handles.0.len() {
+        match handles.0[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
+            Ok(()) => {}
+            Err(ExecutionError::TimedOut) => {
+                for handle in &handles.0[at..] {
+                    handle.cancel_now();
+                }
+            }
+            Err(_) => return Err(InvokeError::Interrupted),
+        }
+    }
+    Ok(handles.release())
+}
+
+fn invoke_any<X, T, E, F>(
+    executor: &X,
+    bodies: impl IntoIterator<Item = F>,
+    deadline: Option<Deadline>,
+) -> Result<T, InvokeError>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce() -> Result<T, E> + Send + 'static,
+{
+    let done = std::sync::Arc::new(LinkedBlockingQueue::new());
+    let mut bodies = bodies.into_iter();
+    let mut handles = CancelAll(Vec::new());
+    let mut running = 0_usize;
+    let mut last = None;
+    let mut more = true;
+    loop {
+        let finished = done.poll();
+        if finished.is_none() && more {
+            let Some(body) = bodies.next() else {
+                more = false;
+                continue;
+            };
+            let (task, handle) = fallible(executor, body);
+            let (at, done) = (handles.0.len(), std::sync::Arc::clone(&done));
+            handle.on_done(move |_| drop(done.offer(at)));
+            handles.0.push(handle);
+            executor.execute_task(task).map_err(InvokeError::Rejected)?;
+            running += 1;
+            continue;
+        }
+        let finished = match finished {
+            Some(at) => Some(at),
+            None if running == 0 => {
+                return Err(last.map_or(InvokeError::Empty, InvokeError::Failed));
+            }
+            None => match deadline {
+                None => Some(done.take().map_err(|_| InvokeError::Interrupted)?),
+                Some(deadline) => done
+                    .poll_timeout(deadline.left().unwrap_or(Duration::MAX))
+                    .map_err(|_| InvokeError::Interrupted)?,
+            },
+        };
+        let Some(at) = finished else {
+            return Err(InvokeError::TimedOut);
+        };
+        running -= 1;
+        match handles.0[at].try_get() {
+            Some(Ok(value)) => return Ok(value),
+            Some(Err(error)) => last = Some(error),
+            None => {}
+        }
+    }
+}

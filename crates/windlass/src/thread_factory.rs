@@ -1,0 +1,217 @@
+//! How a worker thread is made.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use crate::containment::contain;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::thread;
+
+/// What a new thread has to run.
+pub struct ThreadBody(Box<dyn FnOnce() + Send>);
+
+impl ThreadBody {
+    pub(crate) fn new(body: impl FnOnce() + Send + 'static) -> Self {
+        Self(Box::new(body))
+    }
+
+    /// Runs it, on the thread that was made for it, to its end.
+    pub fn run(self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for ThreadBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ThreadBody(..)")
+    }
+}
+
+/// Makes the threads of a pool.
+///
+/// A factory that refuses, or panics, is survived: the pool rolls back and goes on with the
+/// threads that it has.
+///
+/// ```
+/// use std::io;
+/// use windlass::thread_factory::{ThreadBody, ThreadFactory};
+///
+/// #[derive(Debug)]
+/// struct Plain;
+///
+/// impl ThreadFactory for Plain {
+///     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+///         std::thread::Builder::new().spawn(|| body.run()).map(drop)
+///     }
+/// }
+/// ```
+pub trait ThreadFactory: Send + Sync + fmt::Debug {
+    /// Starts a thread that runs `body`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the thread from being made. A body that is dropped unrun counts as refused.
+    #[doc(alias = "newThread")]
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()>;
+}
+
+/// Numbers the factories of the process, for the `N` in `pool-N-thread-M`.
+static NEXT_POOL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
+type OnThread = Arc<dyn Fn() + Send + Sync>;
+
+/// Makes threads named `pool-N-thread-M`, or with a prefix of your own.
+///
+/// `N` counts the factories of the process, `M` the threads of this factory, from one, in the
+/// order in which they are made. Linux shows the first 15 bytes of a name.
+///
+/// ```
+/// use windlass::thread_factory::DefaultThreadFactory;
+///
+/// let factory = DefaultThreadFactory::named("io")
+///     .stack_size(256 * 1024)
+///     .on_start(|| { /* set up thread-locals */ })
+///     .on_stop(|| { /* tear them down */ });
+/// # drop(factory);
+/// ```
+#[derive(Clone)]
+pub struct DefaultThreadFactory {
+    prefix: Arc<str>,
+    made: Arc<AtomicU64>,
+    stack_size: Option<usize>,
+    on_start: Option<OnThread>,
+    on_stop: Option<OnThread>,
+    #[cfg(feature = "priority")]
+    priority: Option<thread_priority::ThreadPriority>,
+    #[cfg(feature = "affinity")]
+    cores: Option<Arc<[core_affinity::CoreId]>>,
+}
+
+impl DefaultThreadFactory {
+    /// Threads named `pool-N-thread-M`.
+    #[must_use]
+    pub fn new() -> Self {
+        let number = NEXT_POOL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Self::with_prefix(format!("pool-{number}").into())
+    }
+
+    /// Threads named `NAME-thread-M`.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self::with_prefix(name.into())
+    }
+
+    fn with_prefix(prefix: Arc<str>) -> Self {
+        Self {
+            prefix,
+            made: Arc::new(AtomicU64::new(0)),
+            stack_size: None,
+            on_start: None,
+            on_stop: None,
+            #[cfg(feature = "priority")]
+            priority: None,
+            #[cfg(feature = "affinity")]
+            cores: None,
+        }
+    }
+
+    /// Gives the threads a stack of this many bytes.
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Calls `f` on each new thread, before anything else. Its panic is contained.
+    #[must_use]
+    pub fn on_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_start = Some(Arc::new(f));
+        self
+    }
+
+    /// Calls `f` on each thread, after everything else. Its panic is contained.
+    #[must_use]
+    pub fn on_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_stop = Some(Arc::new(f));
+        self
+    }
+
+    /// Gives the threads this share of the machine's priorities, from 0 to 99.
+    ///
+    /// Where the system does not allow it, the threads run as they are.
+    #[cfg(feature = "priority")]
+    #[must_use]
+    pub fn priority(mut self, level: u8) -> Self {
+        let level = thread_priority::ThreadPriorityValue::try_from(level.min(99));
+        self.priority = level
+            .ok()
+            .map(thread_priority::ThreadPriority::Crossplatform);
+        self
+    }
+
+    /// Keeps the threads on these cores, given by number, in turn.
+    ///
+    /// Where the system does not allow it, the threads run as they are.
+    #[cfg(feature = "affinity")]
+    #[must_use]
+    pub fn affinity(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
+        let cores: Vec<_> = cores
+            .into_iter()
+            .map(|id| core_affinity::CoreId { id })
+            .collect();
+        self.cores = (!cores.is_empty()).then(|| cores.into());
+        self
+    }
+
+    /// Applies to the current thread what only the thread itself can apply.
+    fn settle_in(&self, number: u64) {
+        #[cfg(feature = "priority")]
+        if let Some(priority) = self.priority {
+            let _ = thread_priority::set_current_thread_priority(priority);
+        }
+        #[cfg(feature = "affinity")]
+        if let Some(cores) = &self.cores {
+            let turn = usize::try_from(number - 1).unwrap_or(0) % cores.len();
+            core_affinity::set_for_current(cores[turn]);
+        }
+        let _ = number;
+        if let Some(on_start) = &self.on_start {
+            contain(|| on_start());
+        }
+    }
+}
+
+impl Default for DefaultThreadFactory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ThreadFactory for DefaultThreadFactory {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut builder = thread::Builder::new().name(format!("{}-thread-{number}", self.prefix));
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        let this = self.clone();
+        let thread = builder.spawn(move || {
+            this.settle_in(number);
+            body.run();
+            if let Some(on_stop) = &this.on_stop {
+                contain(|| on_stop());
+            }
+        });
+        thread.map(drop)
+    }
+}
+
+impl fmt::Debug for DefaultThreadFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DefaultThreadFactory")
+            .field("prefix", &self.prefix)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}
