@@ -45,29 +45,29 @@ pub struct Blocking<D: Discipline> {
 
 /// The calls that an interrupt pending on entry ends, even where they need not wait.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Precedence {
-    pub(super) take: bool,
-    pub(super) timed_poll: bool,
-    pub(super) put: bool,
-    pub(super) timed_offer: bool,
+pub(crate) struct Precedence {
+    take: bool,
+    timed_poll: bool,
+    put: bool,
+    timed_offer: bool,
 }
 
 impl Precedence {
-    pub(super) const ALWAYS: Self = Self {
+    pub(crate) const ALWAYS: Self = Self {
         take: true,
         timed_poll: true,
         put: true,
         timed_offer: true,
     };
     /// Insertion never waits, so only removal looks.
-    pub(super) const REMOVAL: Self = Self {
+    pub(crate) const REMOVAL: Self = Self {
         take: true,
         timed_poll: true,
         put: false,
         timed_offer: false,
     };
     /// Untimed calls look only when they have to wait.
-    pub(super) const TIMED: Self = Self {
+    pub(crate) const TIMED: Self = Self {
         take: false,
         timed_poll: true,
         put: false,
@@ -76,8 +76,8 @@ impl Precedence {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State<D> {
-    pub(super) items: D,
+pub(crate) struct State<D> {
+    pub(crate) items: D,
     takers: WaitQueue,
     putters: WaitQueue,
     granted_takes: usize,
@@ -182,7 +182,7 @@ impl<D: Discipline> Blocking<D> {
         Self::configured(discipline, fairness, Precedence::ALWAYS)
     }
 
-    pub(super) fn configured(discipline: D, fairness: Fairness, precedence: Precedence) -> Self {
+    pub(crate) fn configured(discipline: D, fairness: Fairness, precedence: Precedence) -> Self {
         let (len, capacity) = (discipline.len(), discipline.capacity().unwrap_or(UNBOUNDED));
         let state = State {
             items: discipline,
@@ -213,7 +213,7 @@ impl<D: Discipline> Blocking<D> {
     }
 
     /// Runs `f` on the locked data, shows the new figures, and wakes whom `f` signalled.
-    pub(super) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
+    pub(crate) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
         let mut guard = self.lock.lock();
         let (result, wakeups) = {
             let mut visit = self.lock.visit(&mut guard);
@@ -226,13 +226,21 @@ impl<D: Discipline> Blocking<D> {
         result
     }
 
-    /// Takes out the element at the place that `find` gives.
-    pub(super) fn remove_where(&self, find: impl FnOnce(&D) -> Option<usize>) -> Option<D::Item> {
+    /// Takes out an element with `remove`, and lets in who waits for its place.
+    pub(crate) fn remove_with(
+        &self,
+        remove: impl FnOnce(&mut D) -> Option<D::Item>,
+    ) -> Option<D::Item> {
         self.with(|state| {
-            let removed = find(&state.items).map(|at| state.items.remove(at));
+            let removed = remove(&mut state.items);
             let wakeups = self.after_removal(state, usize::from(removed.is_some()));
             (removed, wakeups)
         })
+    }
+
+    /// Takes out the element at the place that `find` gives.
+    pub(crate) fn remove_where(&self, find: impl FnOnce(&D) -> Option<usize>) -> Option<D::Item> {
+        self.remove_with(|items| find(items).map(|at| items.remove(at)))
     }
 
     fn show(&self, items: &D) {

@@ -51,6 +51,7 @@ use std::time::Duration;
 
 pub use array::ArrayBlockingQueue;
 pub use blocking::Blocking;
+pub(crate) use blocking::Precedence;
 pub use delay::{DelayQueue, Delayed};
 pub use deque::LinkedBlockingDeque;
 pub use discipline::Discipline;

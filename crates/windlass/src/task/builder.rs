@@ -4,11 +4,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::cell::{Awaitable, Cell, Once};
+use super::cell::{Awaitable, Cell, Once, Repeating, Runnable};
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::{Header, Labels};
 use super::id::TaskId;
+use super::schedule::Schedule;
 use super::state::State;
 use super::{FutureTask, Task};
 
@@ -80,6 +81,30 @@ impl TaskBuilder {
         let cell = Cell::new(header, State::new(), Once(body));
         let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
         (Task::of_cell(cell), TaskHandle::new(awaitable))
+    }
+
+    /// Makes a task that is due later, and its handle.
+    pub(crate) fn build_scheduled<T: Send + 'static>(
+        self,
+        schedule: Arc<Schedule>,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
+        let cell = Cell::new(header, State::new(), Once(body));
+        let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
+        (Task::of_cell(cell), TaskHandle::new(awaitable))
+    }
+
+    /// Makes a task that can run again and again, and its handle.
+    pub(crate) fn build_periodic(
+        self,
+        schedule: Arc<Schedule>,
+        body: impl FnMut() -> Result<(), Failure> + Send + 'static,
+    ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
+        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
+        let cell = Cell::new(header, State::new(), Repeating(body));
+        let awaitable: Arc<dyn Awaitable<()>> = Arc::clone(&cell) as _;
+        (cell, TaskHandle::new(awaitable))
     }
 
     /// Makes a [`FutureTask`], to be run or completed by hand.

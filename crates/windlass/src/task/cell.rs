@@ -112,9 +112,9 @@ pub(crate) enum Ran {
 }
 
 /// A task seen without the type of its result.
-pub(super) trait Runnable: Send + Sync {
+pub(crate) trait Runnable: Send + Sync {
     fn run(&self) -> Ran;
-    fn run_and_reset(&self) -> bool;
+    fn run_and_reset(&self) -> Ran;
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
@@ -457,8 +457,8 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
         ran
     }
 
-    fn run_and_reset(&self) -> bool {
-        let mut ran_well = false;
+    fn run_and_reset(&self) -> Ran {
+        let mut came_of_it = Ran::Void;
         self.as_runner(|me| {
             let Some(mut body) = self.take_body() else {
                 return;
@@ -467,25 +467,34 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
             let ran = ran.unwrap_or_else(|payload| Some(Err(Failure::from_panic(payload))));
             if let Some(Err(failure)) = ran {
                 discard(body);
-                self.core.finish(Err(failure));
+                if self.core.finish(Err(failure.clone())) {
+                    came_of_it = Ran::Failed(failure);
+                }
                 return;
             }
             self.body.with_mut(|place| {
                 // SAFETY: this thread has won `start` and gives the body up with the reset.
                 unsafe { *place = Some(body) };
             });
-            let reset = self.core.reset(me);
-            if !reset {
+            if !self.core.reset(me) {
                 discard(self.take_body());
+            } else if ran.is_some() {
+                came_of_it = Ran::Well;
             }
-            ran_well = reset && ran.is_some();
         });
-        ran_well
+        came_of_it
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        match self.core.state.cancel(interrupt, why as u8) {
-            Cancelled::TooLate => return false,
+        let cancelled = self.core.state.cancel(interrupt, why as u8);
+        if cancelled == Cancelled::TooLate {
+            return false;
+        }
+        if let Some(schedule) = self.core.header.schedule() {
+            schedule.cancelled(self.core.header.id());
+        }
+        match cancelled {
+            Cancelled::TooLate => {}
             Cancelled::Unstarted { awaited } => {
                 let callbacks = if awaited {
                     self.core.wake_waiters()

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cell::{Body, Cell, Repeating};
+use super::cell::{Body, Cell, Ran, Repeating};
 use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;
@@ -75,7 +75,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If the task fails and a done-callback panics.
     pub fn run_and_reset(&self) -> bool {
-        self.0.task.run_and_reset()
+        matches!(self.0.task.run_and_reset(), Ran::Well)
     }
 
     /// Completes the task with a value; false, and the value is dropped, if it is done.
