@@ -513,8 +513,7 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
 
     fn drain_all(&self) -> Vec<D::Item> {
         self.with(|state| {
-            let mut drained = Vec::with_capacity(state.items.len());
-            drained.extend(std::iter::from_fn(|| state.items.pop()));
+            let drained = state.items.take_all();
             let wakeups = self.after_removal(state, drained.len());
             (drained, wakeups)
         })

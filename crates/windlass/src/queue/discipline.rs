@@ -79,6 +79,13 @@ pub trait Discipline: Send {
         removed
     }
 
+    /// Gives up everything, whatever [`ready_at`](Self::ready_at) says.
+    fn take_all(&mut self) -> Vec<Self::Item> {
+        let mut items = Vec::with_capacity(self.len());
+        items.extend(std::iter::from_fn(|| self.pop()));
+        items
+    }
+
     /// Whether nothing is queued.
     fn is_empty(&self) -> bool {
         self.len() == 0
