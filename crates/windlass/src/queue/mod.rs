@@ -42,6 +42,8 @@ mod linked;
 mod lock;
 mod priority;
 mod resizable;
+#[cfg(test)]
+mod scenarios;
 mod synchronous;
 mod transfer;
 mod two_lock;

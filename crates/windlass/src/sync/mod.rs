@@ -14,9 +14,11 @@ mod backend;
 
 pub(crate) mod clock;
 mod parker;
+mod unique;
 
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{Condvar, Mutex, MutexGuard, UnsafeCell, atomic, thread, thread_local};
 pub(crate) use clock::Deadline;
 pub(crate) use parker::{Parker, Woken};
+pub(crate) use unique::unique;
