@@ -130,7 +130,6 @@ mod models {
     use super::ArrayBlockingQueue;
     use crate::queue::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, Fairness};
-    use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::model;
 
     fn queue(capacity: usize, fairness: Fairness) -> ArrayBlockingQueue<u32> {
@@ -210,18 +209,6 @@ mod models {
 
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
-        model(|| {
-            let queue = Arc::new(ArrayBlockingQueue::new(1).unwrap());
-            let note = Arc::new(AtomicUsize::new(0));
-            let theirs = (Arc::clone(&queue), Arc::clone(&note));
-            let producer = spawn(move || {
-                // Relaxed: only the queue can make this visible.
-                theirs.1.store(7, Ordering::Relaxed);
-                theirs.0.put('x')
-            });
-            assert_eq!(queue.take(), Ok('x'));
-            assert_eq!(note.load(Ordering::Relaxed), 7);
-            producer.join().unwrap().unwrap();
-        });
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(queue(1, Fairness::Unfair)));
     }
 }

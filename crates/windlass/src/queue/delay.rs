@@ -124,3 +124,85 @@ impl<T: Send + Delayed> Discipline for ByDeadline<T> {
 }
 
 delegate_queue!(DelayQueue<T: Delayed>, |queue| &queue.0);
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use super::{DelayQueue, Delayed};
+    use crate::interrupt;
+    use crate::queue::BlockingQueue;
+    use crate::queue::scenarios::spawn;
+    use crate::sync::clock::TestClock;
+    use crate::sync::{model, thread};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Due(Instant);
+
+    impl Delayed for Due {
+        fn deadline(&self) -> Instant {
+            self.0
+        }
+    }
+
+    fn spawn_taker(clock: &TestClock, queue: &Arc<DelayQueue<Due>>) -> thread::JoinHandle<Due> {
+        let (clock, queue) = (clock.clone(), Arc::clone(queue));
+        spawn(move || clock.enter(|| queue.take().unwrap()))
+    }
+
+    #[test]
+    fn an_earlier_element_wakes_the_taker_that_sleeps_for_a_later_one() {
+        model(|| {
+            let clock = TestClock::new();
+            let queue = Arc::new(DelayQueue::new());
+            let soon = Due(clock.now() + SECOND);
+            queue.offer(Due(clock.now() + 10 * SECOND)).unwrap();
+            let taker = spawn_taker(&clock, &queue);
+            queue.offer(soon).unwrap();
+            clock.advance(SECOND);
+            assert_eq!(taker.join().unwrap(), soon);
+        });
+    }
+
+    #[test]
+    fn a_leader_that_takes_hands_over_to_the_next_taker() {
+        model(|| {
+            let clock = TestClock::new();
+            let queue = Arc::new(DelayQueue::new());
+            let due = Due(clock.now() + SECOND);
+            queue.offer(due).unwrap();
+            queue.offer(due).unwrap();
+            let takers = [(); 2].map(|()| spawn_taker(&clock, &queue));
+            clock.advance(SECOND);
+            for taker in takers {
+                assert_eq!(taker.join().unwrap(), due);
+            }
+        });
+    }
+
+    #[test]
+    fn a_leader_that_is_interrupted_hands_over_to_the_next_taker() {
+        model(|| {
+            let clock = TestClock::new();
+            let queue = Arc::new(DelayQueue::new());
+            let due = Due(clock.now() + SECOND);
+            queue.offer(due).unwrap();
+            let other = spawn_taker(&clock, &queue);
+            let me = interrupt::current();
+            let hand = clock.clone();
+            let mover = spawn(move || {
+                me.interrupt();
+                hand.advance(SECOND);
+            });
+            if clock.enter(|| queue.take()).is_ok() {
+                queue.offer(due).unwrap();
+            }
+            assert_eq!(other.join().unwrap(), due);
+            mover.join().unwrap();
+            let _ = interrupt::interrupted();
+        });
+    }
+}

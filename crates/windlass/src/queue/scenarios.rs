@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::BlockingQueue;
 use crate::interrupt;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
 
 /// Starts a thread of a model.
@@ -84,4 +85,19 @@ pub(super) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32
     taker.join().unwrap();
     let _ = interrupt::interrupted();
     assert_eq!(queue.len(), 1);
+}
+
+/// What a producer did before it put an element is seen by whoever takes it.
+pub(super) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    let note = Arc::new(AtomicUsize::new(0));
+    let theirs = (Arc::clone(&queue), Arc::clone(&note));
+    let producer = spawn(move || {
+        // Relaxed: only the queue can make this visible.
+        theirs.1.store(7, Ordering::Relaxed);
+        theirs.0.put(1)
+    });
+    assert_eq!(queue.take(), Ok(1));
+    assert_eq!(note.load(Ordering::Relaxed), 7);
+    producer.join().unwrap().unwrap();
 }

@@ -393,3 +393,101 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         })
     }
 }
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::{Bound, TwoLock};
+    use crate::queue::BlockingQueue;
+    use crate::queue::scenarios::spawn;
+    use crate::sync::model;
+
+    fn holding(capacity: usize, items: &[u32]) -> Arc<TwoLock<u32>> {
+        let queue = TwoLock::new(Some(capacity), Bound::Fixed);
+        items.iter().for_each(|&item| queue.append(item));
+        Arc::new(queue)
+    }
+
+    #[test]
+    fn producers_never_exceed_the_bound_while_the_boxes_are_swapped() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            let placed = (3..5).filter(|&item| queue.offer(item).is_ok()).count();
+            assert_eq!(taker.join().unwrap(), 1);
+            assert!(placed <= 1);
+            assert_eq!(queue.len(), 1 + placed);
+        });
+    }
+
+    #[test]
+    fn the_order_survives_a_swap_and_a_push_at_the_same_time() {
+        model(|| {
+            let queue = holding(3, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let giver = spawn(move || theirs.offer(3).unwrap());
+            let mut taken = vec![queue.take().unwrap(), queue.take().unwrap()];
+            taken.push(queue.take().unwrap());
+            giver.join().unwrap();
+            assert_eq!(taken, [1, 2, 3]);
+        });
+    }
+
+    #[test]
+    fn draining_lets_in_as_many_putters_as_it_frees_places() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let putters = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.put(3).unwrap())
+            });
+            let mut seen = queue.drain(2);
+            for putter in putters {
+                putter.join().unwrap();
+            }
+            seen.append(&mut queue.drain(9));
+            assert_eq!(seen, [1, 2, 3, 3]);
+        });
+    }
+
+    #[test]
+    fn an_element_that_is_taken_and_removed_at_once_goes_to_one_of_them() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let remover = spawn(move || theirs.remove_first(&mut |&item| item == 1));
+            let polled = queue.poll();
+            match remover.join().unwrap() {
+                Some(1) => assert_eq!(polled, Some(2)),
+                _ => assert_eq!(polled, Some(1)),
+            }
+        });
+    }
+
+    #[test]
+    fn a_removal_from_the_middle_lets_a_putter_in() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(3).unwrap());
+            assert_eq!(queue.remove_first(&mut |&item| item == 2), Some(2));
+            putter.join().unwrap();
+            assert_eq!(queue.drain(9), [1, 3]);
+        });
+    }
+
+    #[test]
+    fn the_length_never_counts_an_element_twice_or_not_at_all() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.poll());
+            let len = queue.len();
+            assert!(len == 1 || len == 2, "{len}");
+            assert_eq!(taker.join().unwrap(), Some(1));
+            assert_eq!(queue.len(), 1);
+        });
+    }
+}
