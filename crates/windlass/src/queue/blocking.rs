@@ -95,11 +95,13 @@ impl<D: Discipline> State<D> {
     }
 
     /// Whether a taker finds an element that is not kept for somebody else.
-    fn may_take(&self, granted: bool, fairness: Fairness) -> bool {
-        match fairness {
-            Fairness::Unfair => !self.items.is_empty(),
-            Fairness::Fair if granted => !self.items.is_empty(),
-            Fairness::Fair => self.takers.is_empty() && self.items.len() > self.granted_takes,
+    fn may_take(&self, before: Before, fairness: Fairness) -> bool {
+        let unkept = self.items.len() > self.granted_takes;
+        match (fairness, before) {
+            (Fairness::Unfair, _) | (Fairness::Fair, Before::Granted) => !self.items.is_empty(),
+            // The leader has waited for this element; those in line wait behind it.
+            (Fairness::Fair, Before::Alarm) => unkept,
+            (Fairness::Fair, _) => unkept && self.takers.is_empty(),
         }
     }
 
@@ -134,10 +136,10 @@ impl<D: Discipline> State<D> {
     }
 
     /// Signals a new leader if the head has to be waited for and nobody does.
-    fn signal_leader(&mut self) -> Option<Wakeup> {
+    fn signal_leader(&mut self, fairness: Fairness) -> Option<Wakeup> {
         let vacant = self.leader == 0 && self.items.ready_at().is_some();
         if vacant {
-            self.takers.signal_one()
+            self.signal_taker(fairness)
         } else {
             None
         }
@@ -334,7 +336,7 @@ impl<D: Discipline> Blocking<D> {
         loop {
             let granted = before == Before::Granted && self.fairness == Fairness::Fair;
             let mut visit = self.lock.visit(&mut guard);
-            let head = self.head(&visit, granted);
+            let head = self.head(&visit, before);
             visit.granted_takes -= usize::from(granted);
             if matches!(head, Head::Ready) {
                 let item = remove(&mut visit.items);
@@ -356,7 +358,7 @@ impl<D: Discipline> Blocking<D> {
                 if before == Before::TimedOut && self.is_ready(&mut guard) {
                     continue;
                 }
-                let wakeup = self.lock.visit(&mut guard).signal_leader();
+                let wakeup = self.lock.visit(&mut guard).signal_leader(self.fairness);
                 drop(guard);
                 drop(wakeup);
                 return if before == Before::Interrupted {
@@ -369,11 +371,14 @@ impl<D: Discipline> Blocking<D> {
     }
 
     fn is_ready(&self, guard: &mut Guard<'_, D>) -> bool {
-        matches!(self.head(&self.lock.visit(guard), false), Head::Ready)
+        matches!(
+            self.head(&self.lock.visit(guard), Before::TimedOut),
+            Head::Ready
+        )
     }
 
-    fn head(&self, state: &State<D>, granted: bool) -> Head {
-        if !state.may_take(granted, self.fairness) {
+    fn head(&self, state: &State<D>, before: Before) -> Head {
+        if !state.may_take(before, self.fairness) {
             return Head::Nothing;
         }
         match state.items.ready_at() {
@@ -386,7 +391,7 @@ impl<D: Discipline> Blocking<D> {
         self.show(&state.items);
         (
             state.signal_putters(freed, self.fairness),
-            state.signal_leader(),
+            state.signal_leader(self.fairness),
         )
     }
 
