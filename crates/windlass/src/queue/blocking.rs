@@ -21,7 +21,7 @@ use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waitin
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock;
-use crate::sync::{Deadline, MutexGuard};
+use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// Stands for "no bound" in the atomic that shows the capacity.
@@ -96,7 +96,9 @@ impl<D: Discipline> State<D> {
 
     /// Whether a taker finds an element that is not kept for somebody else.
     fn may_take(&self, before: Before, fairness: Fairness) -> bool {
-        let unkept = self.items.len() > self.granted_takes;
+        // Mutant: newcomers take what is granted to others.
+        let granted = mutant!("fair_grant_is_not_kept", 0, self.granted_takes);
+        let unkept = self.items.len() > granted;
         match (fairness, before) {
             (Fairness::Unfair, _) | (Fairness::Fair, Before::Granted) => !self.items.is_empty(),
             // The leader has waited for this element; those in line wait behind it.
@@ -156,6 +158,8 @@ impl<D: Discipline> State<D> {
         match (before, self.items.ready_at()) {
             (_, None) => self.signal_taker(fairness),
             (Some(before), Some(after)) if after >= before => None,
+            // Mutant: the leader sleeps past the new head.
+            (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
             _ => {
                 self.leader = 0;
                 self.signal_taker(fairness)
@@ -296,7 +300,8 @@ impl<D: Discipline> Blocking<D> {
     /// Passes on the place that was kept for a putter whose element is not admitted.
     fn give_up_put(&self, state: &mut State<D>, granted: bool) -> Vec<Wakeup> {
         state.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
-        if granted {
+        // Mutant: the place of a putter that is refused stays empty.
+        if granted && !mutant!("refused_putter_keeps_its_place") {
             state.signal_putters(1, self.fairness)
         } else {
             Vec::new()
@@ -358,7 +363,11 @@ impl<D: Discipline> Blocking<D> {
                 if before == Before::TimedOut && self.is_ready(&mut guard) {
                     continue;
                 }
-                let wakeup = self.lock.visit(&mut guard).signal_leader(self.fairness);
+                let mut visit = self.lock.visit(&mut guard);
+                // Mutant: the others sleep on when the leader gives up.
+                let leads = !mutant!("leader_gives_up_without_heir");
+                let wakeup = leads.then(|| visit.signal_leader(self.fairness)).flatten();
+                drop(visit);
                 drop(guard);
                 drop(wakeup);
                 return if before == Before::Interrupted {
@@ -389,9 +398,12 @@ impl<D: Discipline> Blocking<D> {
 
     fn after_removal(&self, state: &mut State<D>, freed: usize) -> (Vec<Wakeup>, Option<Wakeup>) {
         self.show(&state.items);
+        // Mutants: putters, or the next leader, sleep on after a removal.
+        let freed = mutant!("removal_signals_no_putter", 0, freed);
+        let leads = !mutant!("leader_takes_without_heir");
         (
             state.signal_putters(freed, self.fairness),
-            state.signal_leader(self.fairness),
+            leads.then(|| state.signal_leader(self.fairness)).flatten(),
         )
     }
 

@@ -12,7 +12,7 @@ use super::blocking::timed;
 use super::lock::QueueLock;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
-use crate::sync::{Deadline, Mutex};
+use crate::sync::{Deadline, Mutex, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
@@ -84,6 +84,8 @@ impl<T: Send> SynchronousQueue<T> {
     fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
         let mut state = self.lock.lock();
         if let Some((wakeup, slot)) = self.next(&mut state.takers) {
+            // Mutant: a taker that was signalled may find its slot empty.
+            let state = (!mutant!("handoff_fills_the_slot_unlocked")).then_some(state);
             *slot.lock() = Some(item);
             drop(state);
             drop(wakeup);
@@ -144,6 +146,10 @@ impl<T: Send> SynchronousQueue<T> {
         );
         drop(waited.guard);
         match waited.how {
+            // Mutant: an interrupt ends a take that has received.
+            Wait::Signalled if mutant!("interrupt_beats_delivery") && ends_wait() => {
+                Err(Interrupted)
+            }
             Wait::Signalled => Ok(slot.lock().take()),
             Wait::TimedOut => Ok(None),
             Wait::Interrupted => Err(Interrupted),

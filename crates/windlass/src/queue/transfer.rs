@@ -14,7 +14,7 @@ use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
 use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, Mutex};
+use crate::sync::{Deadline, Mutex, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
 
 /// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
@@ -58,7 +58,9 @@ struct Entry<T> {
 impl<T> Entry<T> {
     /// Takes the element; the producer that waits is signalled, and woken by what comes along.
     fn receive(self) -> (T, Option<Wakeup>) {
-        (self.item, self.sender.map(Wakeup::signal))
+        // Mutant: the producer never hears of the receipt.
+        let sender = mutant!("receipt_is_not_signalled", None, self.sender);
+        (self.item, sender.map(Wakeup::signal))
     }
 }
 
@@ -173,7 +175,8 @@ impl<T: Send> LinkedTransferQueue<T> {
         drop(state);
         let parked = sleep(&me, deadline);
         let mut state = self.lock.lock();
-        if me.is_signalled() {
+        // Mutant: a producer looks for what was received already.
+        if me.is_signalled() && !mutant!("received_transfer_is_withdrawn") {
             return Ok(());
         }
         let mine = |entry: &Entry<T>| entry.sender.as_ref().is_some_and(|s| Arc::ptr_eq(s, &me));

@@ -24,7 +24,7 @@ use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard};
+use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 #[derive(Debug)]
@@ -132,6 +132,10 @@ impl<T: Send> TwoLock<T> {
                     Wait::TimedOut
                 }
             } else {
+                if mutant!("putter_enlists_late") {
+                    drop(back); // A place that becomes free now is signalled to nobody.
+                    back = self.back.lock();
+                }
                 let waited = wait(
                     self.back.mutex(),
                     back,
@@ -161,6 +165,10 @@ impl<T: Send> TwoLock<T> {
                 if front.inbox.len() == 0 {
                     // Both boxes are empty, and stay so while the front is locked.
                     drop(back);
+                    if mutant!("taker_enlists_late") {
+                        drop(front); // An element that comes now is signalled to nobody.
+                        front = self.front.lock();
+                    }
                     match Self::await_element(&self.front, front, deadline) {
                         Wait::Signalled => continue,
                         Wait::TimedOut => return Ok(None),
@@ -192,14 +200,17 @@ impl<T: Send> TwoLock<T> {
     fn swap(&self, back: &mut Back<T>, front: &mut Front<T>) {
         std::mem::swap(&mut back.outbox, &mut front.inbox);
         self.shown_inbox_len.store(0, Ordering::Relaxed);
-        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+        // Mutant: producers do not see what the swap has moved.
+        let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
+        self.outbox_len.store(moved, Ordering::Release);
     }
 
     /// Takes the oldest element out of the outbox and gives the lock up.
     fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
         let item = back.outbox.pop()?;
         self.outbox_len.store(back.outbox.len(), Ordering::Release);
-        let wakeups = self.signal_putters(&mut back, 1);
+        // Mutant: the place that becomes free is signalled to nobody.
+        let wakeups = self.signal_putters(&mut back, mutant!("pop_signals_no_putter", 0, 1));
         drop(back);
         drop(wakeups);
         Some(item)
@@ -233,7 +244,9 @@ impl<T: Send> TwoLock<T> {
         self.shown_inbox_len
             .store(front.inbox.len(), Ordering::Relaxed);
         drop(front);
-        let wakeups = self.signal_putters(&mut back, removed.len());
+        // Mutant: of several places that become free, one is signalled.
+        let freed = mutant!("drain_signals_one_putter", 1, removed.len());
+        let wakeups = self.signal_putters(&mut back, freed);
         drop(back);
         drop(wakeups);
         removed
@@ -378,7 +391,9 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
             self.shown_capacity.store(capacity, Ordering::Relaxed);
             front.capacity.replace(capacity)
         };
-        let wakeups = self.signal_putters(&mut back, usize::MAX);
+        // Mutant: of several new places, one is signalled.
+        let freed = mutant!("resize_signals_one_putter", 1, usize::MAX);
+        let wakeups = self.signal_putters(&mut back, freed);
         drop(back);
         drop(wakeups);
         Ok(former)
