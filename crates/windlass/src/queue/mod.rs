@@ -258,8 +258,10 @@ pub trait BlockingQueueExt<T: Send>: BlockingQueue<T> {
     }
 
     /// Drops every element.
+    ///
+    /// What a thread holds out to a [`SynchronousQueue`] is not in it, and stays with the thread.
     fn clear(&self) {
-        drop(self.drain_all());
+        drop(self.retain(&mut |_| false));
     }
 
     /// Offers the elements in turn and says how many there were.
