@@ -129,7 +129,7 @@ mod models {
 
     use super::ArrayBlockingQueue;
     use crate::queue::scenarios::{self, spawn};
-    use crate::queue::{BlockingQueue, Fairness};
+    use crate::queue::{BlockingQueue, BlockingQueueExt, Fairness};
     use crate::sync::model;
 
     fn queue(capacity: usize, fairness: Fairness) -> ArrayBlockingQueue<u32> {
@@ -169,6 +169,23 @@ mod models {
     #[test]
     fn an_interrupted_taker_of_a_fair_queue_passes_its_element_on() {
         model(|| scenarios::an_interrupted_taker_strands_nobody(queue(2, Fairness::Fair)));
+    }
+
+    #[test]
+    fn places_freed_together_let_in_as_many_putters_of_a_fair_queue() {
+        model(|| {
+            let queue = Arc::new(queue(2, Fairness::Fair));
+            queue.offer_all([1, 1]).unwrap();
+            let putters = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.put(2).unwrap())
+            });
+            assert_eq!(queue.drain(2), [1, 1]);
+            for putter in putters {
+                putter.join().unwrap();
+            }
+            assert_eq!(queue.len(), 2);
+        });
     }
 
     #[test]

@@ -6,7 +6,9 @@
 //! thread that gives up.
 //!
 //! In a fair queue a signal is also a *grant*: the element or the place is kept for the signalled
-//! thread, and newcomers count what is granted as gone.
+//! thread, and newcomers count what is granted as gone. One grant of each kind is out at a time,
+//! and whoever has used it signals the next in line: so threads that could go ahead together do
+//! not overtake each other on the way.
 //!
 //! A discipline whose next element is not ready yet ([`Discipline::ready_at`]) has one *leader*
 //! among the takers, who sleeps until that moment; the others sleep without a deadline. An
@@ -117,30 +119,46 @@ impl<D: Discipline> State<D> {
     }
 
     fn signal_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        if self.granted_takes > 0 {
+            return None;
+        }
         let wakeup = self.takers.signal_one()?;
         if fairness == Fairness::Fair {
-            self.granted_takes += 1;
+            self.granted_takes = 1;
         }
         Some(wakeup)
     }
 
     /// Signals putters after `freed` places have become free, as far as there is room.
     fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Vec<Wakeup> {
-        let mut room = self.room();
+        let mut count = freed.min(self.room());
         if fairness == Fairness::Fair {
-            room = room.saturating_sub(self.granted_puts);
+            count = count.min(1 - self.granted_puts);
         }
-        let wakeups = self.putters.signal(freed.min(room));
+        let wakeups = self.putters.signal(count);
         if fairness == Fairness::Fair {
             self.granted_puts += wakeups.len();
         }
         wakeups
     }
 
-    /// Signals a new leader if the head has to be waited for and nobody does.
-    fn signal_leader(&mut self, fairness: Fairness) -> Option<Wakeup> {
-        let vacant = self.leader == 0 && self.items.ready_at().is_some();
-        if vacant {
+    /// Signals the next putter in the line of a fair queue, after one has been served.
+    fn signal_next_putter(&mut self, fairness: Fairness) -> Vec<Wakeup> {
+        // Mutant: of several places that become free, one is used.
+        if fairness == Fairness::Unfair || mutant!("fair_putter_signals_no_next") {
+            return Vec::new();
+        }
+        self.signal_putters(1, fairness)
+    }
+
+    /// Signals the next taker, after one has left: as the new leader if the head has to be waited
+    /// for and nobody does, or because it is next in the line of a fair queue.
+    fn signal_next_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        let has_turn = match self.items.ready_at() {
+            Some(_) => self.leader == 0,
+            None => fairness == Fairness::Fair && !self.items.is_empty(),
+        };
+        if has_turn {
             self.signal_taker(fairness)
         } else {
             None
@@ -276,10 +294,11 @@ impl<D: Discipline> Blocking<D> {
             if visit.may_put(granted, self.fairness) {
                 visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
                 let wakeup = visit.push(self.fairness, |items| insert(items, item));
+                let next = visit.signal_next_putter(self.fairness);
                 self.show(&visit.items);
                 drop(visit);
                 drop(guard);
-                drop(wakeup);
+                drop((wakeup, next));
                 return Ok(());
             }
             visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
@@ -366,7 +385,9 @@ impl<D: Discipline> Blocking<D> {
                 let mut visit = self.lock.visit(&mut guard);
                 // Mutant: the others sleep on when the leader gives up.
                 let leads = !mutant!("leader_gives_up_without_heir");
-                let wakeup = leads.then(|| visit.signal_leader(self.fairness)).flatten();
+                let wakeup = leads
+                    .then(|| visit.signal_next_taker(self.fairness))
+                    .flatten();
                 drop(visit);
                 drop(guard);
                 drop(wakeup);
@@ -403,7 +424,9 @@ impl<D: Discipline> Blocking<D> {
         let leads = !mutant!("leader_takes_without_heir");
         (
             state.signal_putters(freed, self.fairness),
-            leads.then(|| state.signal_leader(self.fairness)).flatten(),
+            leads
+                .then(|| state.signal_next_taker(self.fairness))
+                .flatten(),
         )
     }
 
