@@ -3,6 +3,8 @@
 //! The queues differ, as those of the JDK do; the table below is the one measured there. A call
 //! that ends with `Interrupted` clears the flag, a call that goes ahead keeps it.
 
+#![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

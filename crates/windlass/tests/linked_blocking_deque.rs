@@ -1,5 +1,7 @@
 //! What the queue with two ends promises beyond the common contract.
 
+#![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +18,12 @@ const SECOND: Duration = Duration::from_secs(1);
 type Deque = LinkedBlockingDeque<u32>;
 type Placed = Result<(), PutError<u32>>;
 type Polled = Result<Option<u32>, Interrupted>;
+type TimedOffer = fn(&Deque, u32, Duration) -> Placed;
+type Take = fn(&Deque) -> Result<u32, Interrupted>;
 
 const PUTS: [fn(&Deque, u32) -> Placed; 2] = [Deque::put_first, Deque::put_last];
-const TAKES: [fn(&Deque) -> Result<u32, Interrupted>; 2] = [Deque::take_first, Deque::take_last];
-const TIMED_OFFERS: [fn(&Deque, u32, Duration) -> Placed; 2] =
-    [Deque::offer_first_timeout, Deque::offer_last_timeout];
+const TAKES: [Take; 2] = [Deque::take_first, Deque::take_last];
+const TIMED_OFFERS: [TimedOffer; 2] = [Deque::offer_first_timeout, Deque::offer_last_timeout];
 const TIMED_POLLS: [fn(&Deque, Duration) -> Polled; 2] =
     [Deque::poll_first_timeout, Deque::poll_last_timeout];
 

@@ -1,5 +1,7 @@
 //! What the linked queue promises beyond the common contract.
 
+#![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
+
 use std::sync::Arc;
 
 use windlass::interrupt::{JoinHandle, spawn};
