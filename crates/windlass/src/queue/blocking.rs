@@ -19,6 +19,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::lock::QueueLock;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -43,38 +44,6 @@ pub struct Blocking<D: Discipline> {
     /// they can be asked from inside a predicate, and cost nothing.
     shown_len: AtomicUsize,
     shown_capacity: AtomicUsize,
-}
-
-/// The calls that an interrupt pending on entry ends, even where they need not wait.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Precedence {
-    pub(super) take: bool,
-    pub(super) timed_poll: bool,
-    pub(super) put: bool,
-    pub(super) timed_offer: bool,
-}
-
-impl Precedence {
-    pub(super) const ALWAYS: Self = Self {
-        take: true,
-        timed_poll: true,
-        put: true,
-        timed_offer: true,
-    };
-    /// Insertion never waits, so only removal looks.
-    pub(super) const REMOVAL: Self = Self {
-        take: true,
-        timed_poll: true,
-        put: false,
-        timed_offer: false,
-    };
-    /// Untimed calls look only when they have to wait.
-    pub(super) const TIMED: Self = Self {
-        take: false,
-        timed_poll: true,
-        put: false,
-        timed_offer: true,
-    };
 }
 
 #[derive(Debug, Default)]

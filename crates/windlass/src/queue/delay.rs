@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::blocking::{Blocking, Precedence};
+use super::blocking::Blocking;
 use super::heap::StableHeap;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 use crate::sync::clock;

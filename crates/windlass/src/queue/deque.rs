@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use super::blocking::{Blocking, Precedence, timed};
+use super::blocking::{Blocking, timed};
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting, discipline};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;

@@ -40,6 +40,7 @@ mod error;
 mod heap;
 mod linked;
 mod lock;
+mod precedence;
 mod priority;
 mod resizable;
 #[cfg(test)]

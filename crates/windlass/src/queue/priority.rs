@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::blocking::{Blocking, Precedence};
+use super::blocking::Blocking;
 use super::heap::StableHeap;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 
