@@ -24,13 +24,22 @@ fn cases(file: &str) -> Vec<Case> {
         .collect()
 }
 
-#[test]
-fn the_thread_pool_behaves_as_the_jdk_did() {
+fn behaves_as_recorded(file: &str, at_least: usize) {
     let report = replay(
-        cases("thread_pool.txt"),
+        cases(file),
         default_jobs(),
         Arc::new(|_| Ok(driver::subject())),
     );
-    assert!(report.passed > 300, "the corpus is there: {report}");
     assert!(report.failures.is_empty(), "{report}");
+    assert!(report.passed >= at_least, "the corpus is there: {report}");
+}
+
+#[test]
+fn the_thread_pool_behaves_as_the_jdk_did() {
+    behaves_as_recorded("thread_pool.txt", 300);
+}
+
+#[test]
+fn the_scheduled_pool_behaves_as_the_jdk_did() {
+    behaves_as_recorded("scheduled.txt", 60);
 }

@@ -5,6 +5,7 @@
 //! | [`fixed_thread_pool`] | n | n | none needed | linked, unbounded |
 //! | [`cached_thread_pool`] | 0 | unlimited | 60 s | hand-off |
 //! | [`single_thread_executor`] | 1 | 1 | none needed | linked, unbounded |
+//! | [`scheduled_thread_pool`] | n | unlimited | 10 ms | by due time, unbounded |
 //!
 //! An unbounded queue takes whatever comes: for a service under load prefer a
 //! [builder](crate::ThreadPoolExecutor::builder) with a bounded one and a rejection policy.
@@ -17,6 +18,7 @@ use crate::executor::{Executor, ExecutorService, RejectedExecution, ThreadPerTas
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
 use crate::queue::SynchronousQueue;
+use crate::scheduled::{ScheduledExecutorService, ScheduledThreadPoolExecutor, Scheduler};
 use crate::task::{Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
@@ -118,6 +120,51 @@ pub fn single_thread_executor_with(
     unconfigurable(fixed_thread_pool_with(1, factory).expect("one thread is a valid figure"))
 }
 
+/// A pool of `threads` core workers that runs tasks after a delay, or again and again.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::{Schedule, executors};
+///
+/// let pool = executors::scheduled_thread_pool(1);
+/// let mut late = pool.schedule(Duration::from_millis(1), || "late").unwrap();
+/// assert_eq!(late.get().unwrap(), "late");
+/// ```
+#[doc(alias = "newScheduledThreadPool")]
+#[must_use]
+pub fn scheduled_thread_pool(threads: u32) -> ScheduledThreadPoolExecutor {
+    ScheduledThreadPoolExecutor::new(threads)
+}
+
+/// Like [`scheduled_thread_pool`], with threads from this factory.
+#[must_use]
+pub fn scheduled_thread_pool_with(
+    threads: u32,
+    factory: Arc<dyn ThreadFactory>,
+) -> ScheduledThreadPoolExecutor {
+    ScheduledThreadPoolExecutor::builder()
+        .core_pool_size(threads)
+        .thread_factory(factory)
+        .build()
+}
+
+/// A scheduled executor with one worker, which cannot be reconfigured: tasks run one at a time, in
+/// the order in which they are due.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::{Schedule, executors};
+///
+/// let single = executors::single_thread_scheduled_executor();
+/// let mut late = single.schedule(Duration::from_millis(1), || 1).unwrap();
+/// assert_eq!(late.get().unwrap(), 1);
+/// ```
+#[doc(alias = "newSingleThreadScheduledExecutor")]
+#[must_use]
+pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolExecutor> {
+    unconfigurable(scheduled_thread_pool(1))
+}
+
 /// An executor that starts a thread for every task.
 ///
 /// ```
@@ -180,6 +227,12 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.0.await_termination(timeout)
+    }
+}
+
+impl<E: ScheduledExecutorService> ScheduledExecutorService for Unconfigurable<E> {
+    fn scheduler(&self) -> &Arc<Scheduler> {
+        self.0.scheduler()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod executors;
 pub mod interrupt;
 pub mod pool;
 pub mod queue;
+pub mod scheduled;
 mod submit;
 mod sync;
 pub mod task;
@@ -19,6 +20,7 @@ mod waiting;
 pub use completion::CompletionService;
 pub use executor::{Executor, ExecutorService};
 pub use pool::ThreadPoolExecutor;
+pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
 pub use submit::{InvokeError, Submit};
 pub use task::{FutureTask, Task, TaskHandle};
 

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["queue", "task", "termination", "thread_factory"],
     &["executor"],
     &["submit", "pool"],
-    &["completion"],
+    &["completion", "scheduled"],
     &["executors"],
     &["testing"],
 ];

@@ -5,10 +5,11 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use windlass::pool::{Hooks, Outcome as Ended, TaskInfo};
 use windlass::queue::{BlockingQueue, LinkedBlockingQueue};
-use windlass::task::{SharedHandle, Task};
+use windlass::task::{ExecutionError, SharedHandle, Task};
 
 use crate::format::{Ending, TaskId, TaskSpec};
 use crate::outcome::Outcome;
@@ -23,7 +24,14 @@ pub(super) struct Errands {
 struct Entry {
     errand: Arc<Errand>,
     task: windlass::task::TaskId,
-    handle: Option<SharedHandle<TaskId>>,
+    handle: Option<Handle>,
+}
+
+/// A handle, whatever its task's value.
+pub(super) enum Handle {
+    Value(SharedHandle<TaskId>),
+    /// Of a task that runs again and again.
+    Periodic(SharedHandle<()>),
 }
 
 /// What the tasks and hooks write down, as the state shows it.
@@ -33,7 +41,7 @@ struct Log {
 }
 
 /// What one task does in each of its runs.
-struct Errand {
+pub(super) struct Errand {
     id: TaskId,
     waits: bool,
     fails: AtomicBool,
@@ -79,11 +87,11 @@ impl Errands {
         let errand = self.errand(spec);
         let body = Arc::clone(&errand);
         let (task, handle) = builder(spec).build_with_handle(move || body.run());
-        self.enter(spec, errand, task.id(), Some(handle.share()));
+        self.enter(spec, errand, task.id(), Some(Handle::Value(handle.share())));
         task
     }
 
-    fn errand(&self, spec: &TaskSpec) -> Arc<Errand> {
+    pub(super) fn errand(&self, spec: &TaskSpec) -> Arc<Errand> {
         Arc::new(Errand {
             id: spec.id.clone(),
             waits: spec.ending == Ending::Held,
@@ -93,12 +101,12 @@ impl Errands {
         })
     }
 
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         spec: &TaskSpec,
         errand: Arc<Errand>,
         task: windlass::task::TaskId,
-        handle: Option<SharedHandle<TaskId>>,
+        handle: Option<Handle>,
     ) {
         self.by_name.insert(
             spec.id.clone(),
@@ -127,7 +135,7 @@ impl Errands {
         Outcome::Ok
     }
 
-    pub(super) fn handle(&self, id: &TaskId) -> Option<&SharedHandle<TaskId>> {
+    pub(super) fn handle(&self, id: &TaskId) -> Option<&Handle> {
         self.by_name.get(id)?.handle.as_ref()
     }
 
@@ -139,6 +147,53 @@ impl Errands {
     pub(super) fn release_all(&self) {
         for entry in self.by_name.values() {
             entry.errand.give_permit();
+        }
+    }
+}
+
+impl Handle {
+    pub(super) fn id(&self) -> windlass::task::TaskId {
+        match self {
+            Handle::Value(handle) => handle.id(),
+            Handle::Periodic(handle) => handle.id(),
+        }
+    }
+
+    pub(super) fn cancel(&self) -> bool {
+        match self {
+            Handle::Value(handle) => handle.cancel(),
+            Handle::Periodic(handle) => handle.cancel(),
+        }
+    }
+
+    pub(super) fn cancel_now(&self) -> bool {
+        match self {
+            Handle::Value(handle) => handle.cancel_now(),
+            Handle::Periodic(handle) => handle.cancel_now(),
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Handle::Value(handle) => handle.is_done(),
+            Handle::Periodic(handle) => handle.is_done(),
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        match self {
+            Handle::Value(handle) => handle.is_cancelled(),
+            Handle::Periodic(handle) => handle.is_cancelled(),
+        }
+    }
+
+    pub(super) fn get_timeout(&self, timeout: Duration) -> Result<TaskId, ExecutionError> {
+        match self {
+            Handle::Value(handle) => handle.get_timeout(timeout),
+            // A periodic task never has a value.
+            Handle::Periodic(handle) => {
+                handle.get_timeout(timeout).map(|()| TaskId::new("nothing"))
+            }
         }
     }
 }
@@ -162,7 +217,7 @@ impl Errand {
             .expect("a queue without a bound takes everything");
     }
 
-    fn run(&self) -> TaskId {
+    pub(super) fn run(&self) -> TaskId {
         if thread::current().id() == self.log.submitter {
             self.log.write().caller.count(&self.id);
             return if self.fails.load(Ordering::SeqCst) {

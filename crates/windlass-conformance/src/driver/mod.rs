@@ -2,18 +2,20 @@
 
 mod errand;
 mod plain;
+mod timed;
 
 use std::sync::Arc;
 
-use windlass::task::{ExecutionError, SharedHandle, Task};
-use windlass::{Executor, ExecutorService, ThreadPoolExecutor};
+use windlass::error::RejectionReason;
+use windlass::task::{ExecutionError, Task};
+use windlass::{Executor, ExecutorService, ScheduledThreadPoolExecutor, ThreadPoolExecutor};
 
 use crate::format::{PoolSpec, Setting, Step, TaskId, TaskSpec};
 use crate::outcome::Outcome;
 use crate::state::{Life, State};
 use crate::subject::Subject;
 
-use errand::Errands;
+use errand::{Errands, Handle};
 
 type Handler = Arc<dyn windlass::pool::RejectedExecutionHandler>;
 
@@ -27,6 +29,8 @@ pub fn subject() -> Box<dyn Subject> {
 #[derive(Default)]
 struct Driver {
     pool: Option<ThreadPoolExecutor>,
+    /// The scheduled pool, where `pool` is the one behind it.
+    scheduled: Option<ScheduledThreadPoolExecutor>,
     errands: Errands,
     /// Handed back by the pool: they are pending as long as somebody holds them.
     kept: Vec<Task>,
@@ -34,38 +38,44 @@ struct Driver {
 
 impl Driver {
     fn build(&mut self, spec: &PoolSpec) -> Outcome {
-        let built = match spec {
-            PoolSpec::ThreadPool(spec) => plain::build(spec, self.errands.hooks()),
-            PoolSpec::Scheduled(_) => {
-                return Outcome::Impossible("there are no scheduled pools yet".to_owned());
+        match spec {
+            PoolSpec::ThreadPool(spec) => match plain::build(spec, self.errands.hooks()) {
+                Ok(pool) => self.pool = Some(pool),
+                Err(_) => return Outcome::InvalidArgument,
+            },
+            PoolSpec::Scheduled(spec) => {
+                let scheduled = timed::build(spec, self.errands.hooks());
+                self.pool = Some(scheduled.pool().clone());
+                self.scheduled = Some(scheduled);
             }
-        };
-        match built {
-            Ok(pool) => {
-                self.pool = Some(pool);
-                Outcome::Ok
-            }
-            Err(_) => Outcome::InvalidArgument,
         }
+        Outcome::Ok
+    }
+
+    /// Gives the task to the pool, or to the scheduled pool in front of it.
+    fn hand_over(&self, pool: &ThreadPoolExecutor, task: Task) -> Result<(), Task> {
+        let taken = match &self.scheduled {
+            Some(scheduled) => scheduled.execute_task(task),
+            None => pool.execute_task(task),
+        };
+        taken.map_err(|refused| refused.into_task())
     }
 
     fn execute(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
         let task = self.errands.task(spec);
         // A run on this thread unwinds out of the submission, as the JDK's does.
         let ended =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.execute_task(task)));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.hand_over(pool, task)));
         match ended {
             Err(_) => Outcome::Failed,
-            Ok(taken) => self.taken(taken.map_err(|refused| refused.into_task())),
+            Ok(taken) => self.taken(taken),
         }
     }
 
     fn submit(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
         let task = self.errands.task_with_handle(spec);
-        self.taken(
-            pool.execute_task(task)
-                .map_err(|refused| refused.into_task()),
-        )
+        let taken = self.hand_over(pool, task);
+        self.taken(taken)
     }
 
     fn taken(&mut self, taken: Result<(), Task>) -> Outcome {
@@ -78,11 +88,30 @@ impl Driver {
         }
     }
 
-    fn with_handle(
-        &self,
-        id: &TaskId,
-        f: impl FnOnce(&SharedHandle<TaskId>) -> Outcome,
-    ) -> Outcome {
+    /// Notes a task that was scheduled, or not.
+    fn scheduled(&mut self, spec: &TaskSpec, came_of_it: timed::Scheduled) -> Outcome {
+        let timed::Scheduled { errand, handle } = came_of_it;
+        match handle {
+            Ok(handle) => {
+                let id = handle.id();
+                self.errands.enter(spec, errand, id, Some(handle));
+                Outcome::Ok
+            }
+            Err(refused) => {
+                let invalid = refused.reason() == RejectionReason::ZeroPeriod;
+                let task = refused.into_task();
+                self.errands.enter(spec, errand, task.id(), None);
+                self.kept.push(task);
+                if invalid {
+                    Outcome::InvalidArgument
+                } else {
+                    Outcome::Rejected
+                }
+            }
+        }
+    }
+
+    fn with_handle(&self, id: &TaskId, f: impl FnOnce(&Handle) -> Outcome) -> Outcome {
         match self.errands.handle(id) {
             Some(handle) => f(handle),
             None => Outcome::Impossible(format!("{id} has no handle")),
@@ -121,7 +150,7 @@ impl Driver {
                 self.with_handle(id, |handle| got(handle.get_timeout(*timeout)))
             }
             Step::Future(id) => self.with_handle(id, looked_at),
-            Step::Set(setting) => set(pool, *setting),
+            Step::Set(setting) => set(pool, self.scheduled.as_ref(), *setting),
             Step::Prestart => Outcome::Flag(pool.prestart_core_thread()),
             Step::PrestartAll => Outcome::Count(pool.prestart_all_core_threads()),
             Step::Remove(id) => self.remove(pool, id),
@@ -138,10 +167,16 @@ impl Driver {
                 Ok(ended) => Outcome::Flag(ended),
                 Err(interrupted) => Outcome::Impossible(interrupted.to_string()),
             },
-            Step::Pool(_)
-            | Step::Schedule { .. }
-            | Step::FixedRate { .. }
-            | Step::FixedDelay { .. } => Outcome::Impossible("not for a thread pool".to_owned()),
+            Step::Schedule { task, .. }
+            | Step::FixedRate { task, .. }
+            | Step::FixedDelay { task, .. } => match self.scheduled.clone() {
+                Some(scheduled) => {
+                    let came_of_it = timed::schedule(&scheduled, step, self.errands.errand(task));
+                    self.scheduled(task, came_of_it)
+                }
+                None => Outcome::Impossible("not for a thread pool".to_owned()),
+            },
+            Step::Pool(_) => Outcome::Impossible("there is a pool already".to_owned()),
         }
     }
 }
@@ -160,7 +195,7 @@ fn got(result: Result<TaskId, ExecutionError>) -> Outcome {
     }
 }
 
-fn looked_at(handle: &SharedHandle<TaskId>) -> Outcome {
+fn looked_at(handle: &Handle) -> Outcome {
     if handle.is_cancelled() {
         Outcome::Cancelled
     } else if handle.is_done() {
@@ -170,7 +205,11 @@ fn looked_at(handle: &SharedHandle<TaskId>) -> Outcome {
     }
 }
 
-fn set(pool: &ThreadPoolExecutor, setting: Setting) -> Outcome {
+fn set(
+    pool: &ThreadPoolExecutor,
+    scheduled: Option<&ScheduledThreadPoolExecutor>,
+    setting: Setting,
+) -> Outcome {
     let size = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
     let done = match setting {
         Setting::Core(core) => pool.set_core_pool_size(size(core)),
@@ -184,7 +223,7 @@ fn set(pool: &ThreadPoolExecutor, setting: Setting) -> Outcome {
         Setting::RemoveOnCancel(_)
         | Setting::PeriodicAfterShutdown(_)
         | Setting::DelayedAfterShutdown(_) => {
-            return Outcome::Impossible("not for a thread pool".to_owned());
+            return timed::set(scheduled, setting);
         }
     };
     match done {
@@ -220,12 +259,10 @@ impl Subject for Driver {
         state.largest = stats.largest_pool_size;
         state.completed = stats.completed_task_count;
         state.total = stats.task_count;
-        let mut queued = Vec::new();
-        pool.queue()
-            .visit(&mut |task| queued.push((task.priority(), named(task))));
-        // A queue by priority shows its elements in no order; all others have no priorities.
-        queued.sort_by_key(|(priority, _)| *priority);
-        state.queue = queued.into_iter().map(|(_, name)| name).collect();
+        state.queue = match &self.scheduled {
+            Some(scheduled) => timed::queue(scheduled),
+            None => plain::queued(pool),
+        };
         state
     }
 }

@@ -13,8 +13,8 @@ use windlass::task::Task;
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{ThreadPoolExecutor, pool};
 
-use super::Handler;
-use crate::format::{KeepAlive, Policy, QueueKind, ThreadPoolSpec};
+use super::{Handler, named};
+use crate::format::{KeepAlive, Policy, QueueKind, TaskId, ThreadPoolSpec};
 
 /// Stands for "never": longer than any scenario.
 const NEVER: Duration = Duration::from_secs(1_000_000);
@@ -61,6 +61,16 @@ fn queue(kind: QueueKind) -> Result<Arc<dyn BlockingQueue<Task>>, Refused> {
         QueueKind::Priority => Arc::new(PriorityBlockingQueue::by_key(Task::priority)),
     };
     Ok(queue)
+}
+
+/// What is queued, in the order in which it would be taken.
+pub(super) fn queued(pool: &ThreadPoolExecutor) -> Vec<TaskId> {
+    let mut queued = Vec::new();
+    pool.queue()
+        .visit(&mut |task| queued.push((task.priority(), named(task))));
+    // A queue by priority shows its elements in no order; all others have no priorities.
+    queued.sort_by_key(|(priority, _)| *priority);
+    queued.into_iter().map(|(_, name)| name).collect()
 }
 
 pub(super) fn policy(policy: Policy) -> Handler {

@@ -42,6 +42,10 @@ pub enum RejectionReason {
     TimedOut,
     /// The submitter was interrupted while it waited for room.
     Interrupted,
+    /// A periodic task needs a period above zero.
+    ZeroPeriod,
+    /// A calendar has no time in the future.
+    NeverDue,
     /// A handler of the user's refused it for a reason of its own.
     Other,
 }
@@ -167,6 +171,8 @@ impl<H> fmt::Display for RejectedExecution<H> {
             RejectionReason::Saturated => ": all threads are busy and the queue is full",
             RejectionReason::TimedOut => ": there was no room in time",
             RejectionReason::Interrupted => ": the submitter was interrupted",
+            RejectionReason::ZeroPeriod => ": a period must be above zero",
+            RejectionReason::NeverDue => ": the calendar has no time in the future",
             RejectionReason::Other => ": refused by the handler",
         })
     }

@@ -155,6 +155,12 @@ impl Builder {
         self
     }
 
+    /// What a pool built on this one does when it is shut down.
+    pub(crate) fn on_shutdown(mut self, f: impl Fn(&Shared) + Send + Sync + 'static) -> Self {
+        self.extras.on_shutdown = Some(Arc::new(f));
+        self
+    }
+
     /// Names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

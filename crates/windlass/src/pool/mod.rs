@@ -33,8 +33,8 @@ pub use rejection::{
 pub use settings::ConfigError;
 pub use stats::{Life, PoolStats};
 
-use ctl::RunState;
-use shared::Shared;
+pub(crate) use ctl::RunState;
+pub(crate) use shared::Shared;
 use spawn::Bound;
 
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
@@ -88,7 +88,7 @@ impl ThreadPoolExecutor {
         Self(Arc::new(Handle(shared)))
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.0
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Extras {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
+    /// What a pool built on this one does when it is shut down, before it may end.
+    pub(crate) on_shutdown: Option<Arc<dyn Fn(&Shared) + Send + Sync>>,
     /// Whether a worker goes on after a task without a handle has panicked.
     pub(crate) reuses_workers: bool,
 }

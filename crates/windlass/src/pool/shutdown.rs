@@ -11,6 +11,9 @@ impl Shared {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
         self.nudge_blocked();
+        if let Some(on_shutdown) = &self.extras.on_shutdown {
+            on_shutdown(self);
+        }
         self.try_terminate();
     }
 

@@ -71,6 +71,16 @@ impl Shared {
         }
     }
 
+    /// Makes sure that there is a worker for a task that was queued, up to core, and one at least.
+    pub(crate) fn ensure_worker(self: &Arc<Self>) {
+        let workers = self.ctl.load().workers();
+        if workers < self.settings.core() {
+            let _ = self.add_worker(None, Bound::Core);
+        } else if workers == 0 {
+            let _ = self.add_worker(None, Bound::Maximum);
+        }
+    }
+
     /// Counts the worker in the control word, if the state and the bound allow it.
     fn count_worker(&self, has_task: bool, bound: Bound) -> bool {
         loop {

@@ -65,9 +65,10 @@ fn run_plain(task: Task) -> Result<(), Failure> {
 }
 
 fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
-    let queued_for = task
-        .queued_at()
-        .map(|at| clock::now().saturating_duration_since(at));
+    // A scheduled task has waited since it was due, not since it was scheduled.
+    let due = task.schedule().map(|schedule| schedule.due());
+    let since = task.queued_at().map(|at| due.map_or(at, |due| due.max(at)));
+    let queued_for = since.map(|since| clock::now().saturating_duration_since(since));
     let mut info = TaskInfo::of(&task, queued_for);
     if let Err(payload) = catch(|| hooks.before_execute(&info)) {
         discard(task);

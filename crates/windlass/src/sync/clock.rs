@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::backend;
 use super::{Condvar, Mutex, Parker, Woken, thread_local};
@@ -68,6 +68,14 @@ impl Clock {
 /// The time on the current thread's clock.
 pub(crate) fn now() -> Instant {
     Clock::current().now()
+}
+
+/// The time of day on the current thread's clock.
+pub(crate) fn wall_now() -> SystemTime {
+    match Clock::current() {
+        Clock::System => backend::wall_now(),
+        Clock::Test(clock) => clock.wall_now(),
+    }
 }
 
 /// The time on the machine's clock, whatever clock the thread has.
@@ -160,6 +168,8 @@ pub struct TestClock(Arc<Shared>);
 struct Shared {
     /// The moment from which this clock counts; it only gives its times a form.
     origin: Instant,
+    /// The time of day at that moment.
+    wall_origin: SystemTime,
     time: Mutex<Time>,
     asleep: Condvar,
 }
@@ -185,11 +195,18 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Makes a clock that stands still.
+    /// Makes a clock that stands still, at the present time of day.
     #[must_use]
     pub fn new() -> Self {
+        Self::starting_at(backend::wall_now())
+    }
+
+    /// Makes a clock that stands still at this time of day.
+    #[must_use]
+    pub fn starting_at(wall: SystemTime) -> Self {
         Self(Arc::new(Shared {
             origin: backend::now(),
+            wall_origin: wall,
             time: Mutex::new(Time::default()),
             asleep: Condvar::new(),
         }))
@@ -199,6 +216,12 @@ impl TestClock {
     #[must_use]
     pub fn now(&self) -> Instant {
         self.0.origin + self.0.time.lock().elapsed
+    }
+
+    /// The time of day on this clock.
+    #[must_use]
+    pub fn wall_now(&self) -> SystemTime {
+        self.0.wall_origin + self.0.time.lock().elapsed
     }
 
     /// How far this clock has been moved since it was made.

@@ -8,7 +8,7 @@
     reason = "this file is what stands behind the door"
 )]
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 pub(crate) use loom::sync::MutexGuard;
 pub(crate) use loom::thread_local;
@@ -118,6 +118,11 @@ impl<T> UnsafeCell<T> {
 /// Reads the machine's clock; models never wait by it.
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Reads the machine's time of day.
+pub(crate) fn wall_now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Explores the body exhaustively, up to three preemptions (`LOOM_MAX_PREEMPTIONS` overrides).

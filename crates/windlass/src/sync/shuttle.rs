@@ -10,7 +10,7 @@
 )]
 
 use std::sync::PoisonError;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 pub(crate) use shuttle::sync::MutexGuard;
 pub(crate) use shuttle::thread_local;
@@ -106,6 +106,11 @@ impl<T> UnsafeCell<T> {
 /// Reads the machine's clock; models never wait by it.
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Reads the machine's time of day.
+pub(crate) fn wall_now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Runs the body under random and under probabilistic concurrency testing schedules

@@ -11,7 +11,7 @@
 )]
 
 use std::sync::PoisonError;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 pub(crate) use std::thread_local;
 
@@ -116,6 +116,11 @@ impl<T> UnsafeCell<T> {
 /// Reads the machine's monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Reads the machine's time of day.
+pub(crate) fn wall_now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Runs a model once, as a plain test.

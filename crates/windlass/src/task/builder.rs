@@ -4,13 +4,14 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::body::Once;
+use super::body::{Once, Repeating};
 use super::cell::Cell;
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::{Header, Labels};
 use super::id::TaskId;
-use super::runnable::Awaitable;
+use super::runnable::{Awaitable, Runnable};
+use super::schedule::Schedule;
 use super::state::State;
 use super::{FutureTask, Task};
 
@@ -82,6 +83,30 @@ impl TaskBuilder {
         let cell = Cell::new(header, State::new(), Once(body));
         let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
         (Task::of_cell(cell), TaskHandle::new(awaitable))
+    }
+
+    /// Makes a task that is due later, and its handle.
+    pub(crate) fn build_scheduled<T: Send + 'static>(
+        self,
+        schedule: Arc<Schedule>,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
+        let cell = Cell::new(header, State::new(), Once(body));
+        let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
+        (Task::of_cell(cell), TaskHandle::new(awaitable))
+    }
+
+    /// Makes a task that can run again and again, and its handle.
+    pub(crate) fn build_periodic(
+        self,
+        schedule: Arc<Schedule>,
+        body: impl FnMut() -> Result<(), Failure> + Send + 'static,
+    ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
+        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
+        let cell = Cell::new(header, State::new(), Repeating(body));
+        let awaitable: Arc<dyn Awaitable<()>> = Arc::clone(&cell) as _;
+        (cell, TaskHandle::new(awaitable))
     }
 
     /// Makes a [`FutureTask`], to be run or completed by hand.

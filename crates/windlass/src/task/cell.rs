@@ -14,20 +14,21 @@
     reason = "a lock around body and outcome would cost more than the rest of a submission"
 )]
 
+mod awaiting;
+
 use std::ptr;
 use std::sync::Arc;
-use std::task::Waker;
 
 use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::runnable::{Awaitable, Ran, Runnable};
 use super::state::{Cancelled, Finished, Snapshot, State};
-use super::waiters::{Callback, Callbacks, Waiters};
+use super::waiters::{Callbacks, Waiters};
 use crate::containment::{Contained, catch, contain, discard};
-use crate::interrupt::{Parked, Record};
+use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Deadline, UnsafeCell, thread};
+use crate::sync::{UnsafeCell, thread};
 
 /// The part of a cell that does not depend on the type of its body.
 pub(super) struct Core<T> {
@@ -93,14 +94,14 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
         })
     }
 
-    /// Ends the completing of a task that has not run and never will.
-    fn settle_unstarted(&self, awaited: bool) {
+    /// Releases those who wait for a task that has not run and never will, and drops its body.
+    fn settle_unstarted(&self, awaited: bool) -> Callbacks {
         let callbacks = self.core.release(awaited);
         // Mutant: what the body captured lives as long as the handle.
         if !cfg!(windlass_mutant = "task-keep-cancelled-body") {
             discard(self.take_body());
         }
-        self.core.call(callbacks);
+        callbacks
     }
 }
 
@@ -179,13 +180,13 @@ impl<T> Core<T> {
         }
     }
 
-    /// Ends the cancelling of a task that runs. Those who wait are released even if `tell`, which
-    /// interrupts the runner, unwinds.
-    fn settle_running(&self, awaited: bool, tell: Option<impl FnOnce(&Record)>) {
+    /// Interrupts the runner of a cancelled task with `tell`, and releases those who wait, even if
+    /// `tell` unwinds.
+    fn settle_running(&self, awaited: bool, tell: Option<impl FnOnce(&Record)>) -> Callbacks {
         if let Some(tell) = tell {
             contain(|| self.tell_runner(tell));
         }
-        self.call(self.release(awaited));
+        self.release(awaited)
     }
 
     /// Shows `tell` the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
@@ -221,85 +222,6 @@ impl<T> Core<T> {
 
     fn call(&self, callbacks: Callbacks) {
         callbacks.call(self.state.load());
-    }
-
-    /// Waits until the task is done.
-    pub(super) fn wait(&self, deadline: Deadline) -> Result<(), ExecutionError> {
-        if self.state.load().is_done() {
-            return Ok(());
-        }
-        let me = Record::current();
-        if me.take_flag() {
-            return Err(ExecutionError::Interrupted);
-        }
-        if deadline.has_passed() {
-            return Err(ExecutionError::TimedOut);
-        }
-        // Mutant: the end comes between the two, and nobody sees this thread.
-        if cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
-            return Ok(());
-        }
-        self.waiters.add_thread(&me);
-        if !cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
-            self.waiters.remove_thread(&me);
-            return Ok(());
-        }
-        loop {
-            let parked = me.park(deadline);
-            if self.state.load().is_done() {
-                return Ok(());
-            }
-            if parked == Parked::Unparked {
-                continue;
-            }
-            self.waiters.remove_thread(&me);
-            if parked == Parked::TimedOut {
-                return Err(ExecutionError::TimedOut);
-            }
-            me.take_flag();
-            return Err(ExecutionError::Interrupted);
-        }
-    }
-
-    /// A number under which a waker of its own can be registered.
-    pub(super) fn new_key(&self) -> u64 {
-        self.waiters.new_key()
-    }
-
-    /// Registers the waker under the key, in the place of an older one; true if the task is done.
-    pub(super) fn poll_done(&self, key: u64, waker: &Waker) -> bool {
-        if self.state.load().is_done() {
-            return true;
-        }
-        self.waiters.set_waker(key, waker.clone());
-        let pending = self.state.announce_wait();
-        // Mutant: the waker stays as long as the task, and may own the future that polls it.
-        if !pending && !cfg!(windlass_mutant = "task-keep-late-waker") {
-            self.forget_waker(key);
-        }
-        !pending
-    }
-
-    /// Forgets the waker that was registered under the key.
-    pub(super) fn forget_waker(&self, key: u64) {
-        self.waiters.remove_waker(key);
-    }
-
-    /// Calls `callback` when the task is done: at once if it is.
-    pub(super) fn on_done(&self, callback: Callback) {
-        if self.state.load().is_done() {
-            return callback(self.state.load());
-        }
-        let key = self.waiters.add_callback(callback);
-        // Mutant: a callback that meets the end is never called.
-        if self.state.announce_wait() || cfg!(windlass_mutant = "task-forget-late-callback") {
-            return;
-        }
-        // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
-        // calls those of others.
-        if let Some(callback) = self.waiters.take_callback(key) {
-            callback(self.state.load());
-        }
     }
 
     /// How the task ended, if it has, with the value moved out.
@@ -383,15 +305,19 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
         ran
     }
 
-    fn run_and_reset(&self) -> bool {
+    fn run_and_reset(&self) -> Ran {
+        let mut ran = Ran::Void;
         let round = |me: &Arc<Record>| {
             let Some(mut body) = self.take_body() else {
                 return false;
             };
-            let ran = catch(|| body.run_again());
-            if let Err(failure) = ran.unwrap_or_else(|payload| Err(Failure::from_panic(payload))) {
+            let outcome = catch(|| body.run_again());
+            let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+            if let Err(failure) = outcome {
                 discard(body);
-                self.core.finish(Err(failure));
+                if self.core.finish(Err(failure.clone())) {
+                    ran = Ran::Failed(failure);
+                }
                 return false;
             }
             self.body.with_mut(|place| {
@@ -399,16 +325,21 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
                 unsafe { (*place).put(body) };
             });
             let reset = self.core.reset(me);
-            if !reset {
+            if reset {
+                ran = Ran::Well;
+            } else {
                 discard(self.take_body());
             }
             reset
         };
-        B::REPEATS && self.as_runner(round)
+        if B::REPEATS {
+            self.as_runner(round);
+        }
+        ran
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        match self.core.state.cancel(interrupt, why as u8) {
+        let callbacks = match self.core.state.cancel(interrupt, why as u8) {
             Cancelled::TooLate => {
                 self.core.await_claimer();
                 return false;
@@ -416,9 +347,14 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
             Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
             Cancelled::Running { awaited } => {
                 let tell = interrupt.then_some(Record::interrupt);
-                self.core.settle_running(awaited, tell);
+                self.core.settle_running(awaited, tell)
             }
+        };
+        // After the runner was told and the waiters released: its pool may take its time.
+        if let Some(schedule) = self.core.header.schedule() {
+            contain(|| schedule.cancelled(self.core.header.id()));
         }
+        self.core.call(callbacks);
         true
     }
 
@@ -445,11 +381,11 @@ impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
         let failed = outcome.is_err();
         self.core.write(outcome);
         let awaited = self.core.state.finish(failed) == Finished::Won { awaited: true };
-        if before.is_running() {
-            self.core.call(self.core.release(awaited));
+        self.core.call(if before.is_running() {
+            self.core.release(awaited)
         } else {
-            self.settle_unstarted(awaited);
-        }
+            self.settle_unstarted(awaited)
+        });
         true
     }
 
@@ -464,7 +400,7 @@ mod models {
     use std::task::{Wake, Waker};
 
     use super::super::{body::Once, id::TaskId};
-    use super::{Cancelled, Cell, Failure, Header, Record, Runnable, State};
+    use super::{Callbacks, Cancelled, Cell, Failure, Header, Record, Runnable, State};
     use crate::sync::atomic::{AtomicBool, Ordering};
     use crate::sync::{model, thread};
 
@@ -487,11 +423,11 @@ mod models {
             let theirs = Arc::clone(&cell);
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &Record| std::panic::resume_unwind(Box::new("refused"));
-            match cell.core.state.cancel(true, 0) {
+            let _ = match cell.core.state.cancel(true, 0) {
                 Cancelled::Running { awaited } => cell.core.settle_running(awaited, Some(refuse)),
                 Cancelled::Unstarted { awaited } => cell.settle_unstarted(awaited),
-                Cancelled::TooLate => {}
-            }
+                Cancelled::TooLate => Callbacks::default(),
+            };
             runner.join().unwrap();
             assert!(cell.state().is_done() && !cell.state().is_interrupting());
             assert!(woken.0.load(Ordering::Acquire));

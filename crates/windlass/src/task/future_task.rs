@@ -10,6 +10,7 @@ use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;
 use super::id::TaskId;
+use super::runnable::Ran;
 use super::shared::SharedHandle;
 use super::state::State;
 use super::{Task, TaskBuilder};
@@ -76,7 +77,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If the task fails and a done-callback panics.
     pub fn run_and_reset(&self) -> bool {
-        self.0.task.run_and_reset()
+        matches!(self.0.task.run_and_reset(), Ran::Well)
     }
 
     /// Completes the task with a value; false, and the value is dropped, if it is done.

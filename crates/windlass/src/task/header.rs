@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
 use super::id::TaskId;
+use super::schedule::Schedule;
 use crate::containment::discard;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::clock;
@@ -45,9 +46,27 @@ pub(crate) struct Header {
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
     labels: Option<Arc<Labels>>,
+    /// When it is due, for a task that is scheduled.
+    schedule: Option<Arc<Schedule>>,
 }
 
 impl Header {
+    /// A header with a schedule.
+    pub(super) fn scheduled(
+        id: TaskId,
+        labels: Option<Arc<Labels>>,
+        schedule: Arc<Schedule>,
+    ) -> Self {
+        Self {
+            schedule: Some(schedule),
+            ..Self::new(id, labels)
+        }
+    }
+
+    pub(super) fn schedule(&self) -> Option<&Arc<Schedule>> {
+        self.schedule.as_ref()
+    }
+
     pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
         let fate = AtomicU8::new(Cancellation::Dropped as u8);
         Self {
@@ -55,14 +74,15 @@ impl Header {
             fate,
             queued_at: AtomicU64::new(0),
             labels,
+            schedule: None,
         }
     }
 
-    pub(super) const fn id(&self) -> TaskId {
+    pub(crate) const fn id(&self) -> TaskId {
         self.id
     }
 
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         self.labels.as_ref()?.name.as_deref()
     }
 
@@ -89,16 +109,26 @@ impl Header {
     }
 
     pub(super) fn set_queued_at(&self, at: Instant) {
-        let since = at.saturating_duration_since(epoch()).as_nanos();
-        // One nanosecond more, since zero stands for never.
-        let nanos = u64::try_from(since).unwrap_or(u64::MAX - 1) + 1;
-        self.queued_at.store(nanos, Ordering::Relaxed);
+        self.queued_at.store(nanos(at), Ordering::Relaxed);
     }
 
     pub(super) fn queued_at(&self) -> Option<Instant> {
-        let nanos = self.queued_at.load(Ordering::Relaxed).checked_sub(1)?;
-        Some(epoch() + Duration::from_nanos(nanos))
+        match self.queued_at.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(instant(nanos)),
+        }
     }
+}
+
+/// A time as a number that is never zero: nanoseconds since a moment before all that is stamped.
+pub(super) fn nanos(at: Instant) -> u64 {
+    let since = at.saturating_duration_since(epoch()).as_nanos();
+    u64::try_from(since).unwrap_or(u64::MAX).max(1)
+}
+
+/// Back from [`nanos`].
+pub(super) fn instant(nanos: u64) -> Instant {
+    epoch() + Duration::from_nanos(nanos)
 }
 
 /// A moment before all that is stamped; test clocks start at the machine's time, and so after it.

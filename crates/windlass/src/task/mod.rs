@@ -23,13 +23,14 @@ mod handle;
 mod header;
 mod id;
 mod runnable;
+mod schedule;
 mod shared;
 mod state;
 mod waiters;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use builder::TaskBuilder;
 pub use control::{TaskControl, TaskState};
@@ -40,12 +41,13 @@ pub use id::TaskId;
 pub use shared::SharedHandle;
 
 use erased::{Erase, Erased};
-use header::Header;
-pub(crate) use header::Labels;
-pub(crate) use runnable::Ran;
-use runnable::Runnable;
+pub(crate) use header::{Header, Labels};
+pub(crate) use runnable::{Ran, Runnable};
+pub(crate) use schedule::{Home, Schedule};
+pub(crate) use state::Snapshot;
 
 use crate::containment::{contain, discard};
+use crate::sync::clock;
 
 /// Work that is to be done once: the half of a task that runs.
 ///
@@ -112,7 +114,7 @@ impl Task {
         }
     }
 
-    fn of_cell(cell: Arc<dyn Runnable>) -> Self {
+    pub(crate) fn of_cell(cell: Arc<dyn Runnable>) -> Self {
         Self {
             id: cell.header().id(),
             erased: fitting(Erased::new(Handled(cell))),
@@ -201,6 +203,31 @@ impl Task {
     /// When it was queued, where that was noted.
     pub(crate) fn queued_at(&self) -> Option<Instant> {
         self.header()?.queued_at()
+    }
+
+    /// How long it is until the task is due, where it is scheduled; zero if it is due.
+    #[must_use]
+    #[doc(alias = "getDelay")]
+    pub fn delay(&self) -> Option<Duration> {
+        self.schedule().map(|schedule| schedule.delay(clock::now()))
+    }
+
+    /// Whether it is a turn of a task that runs again and again.
+    #[must_use]
+    pub fn is_periodic(&self) -> bool {
+        self.schedule()
+            .is_some_and(|schedule| schedule.is_periodic())
+    }
+
+    pub(crate) fn schedule(&self) -> Option<&Arc<Schedule>> {
+        self.header()?.schedule()
+    }
+
+    /// Cancels the task through its handle's cell, where it has one.
+    pub(crate) fn cancel(&self) -> bool {
+        self.erased
+            .cell()
+            .is_some_and(|cell| cell.cancel(false, Cancellation::Requested))
     }
 
     /// What the user has attached, to outlive the task.

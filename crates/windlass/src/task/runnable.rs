@@ -19,9 +19,9 @@ pub(crate) enum Ran {
 }
 
 /// A task seen without the type of its result.
-pub(super) trait Runnable: Send + Sync {
+pub(crate) trait Runnable: Send + Sync {
     fn run(&self) -> Ran;
-    fn run_and_reset(&self) -> bool;
+    fn run_and_reset(&self) -> Ran;
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;

@@ -43,7 +43,7 @@ pub(super) struct State(AtomicU32);
 
 /// The state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Snapshot(u32);
+pub(crate) struct Snapshot(u32);
 
 /// What became of an attempt to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,19 +66,19 @@ pub(super) enum Finished {
 }
 
 impl Snapshot {
-    pub(super) const fn is_running(self) -> bool {
+    pub(crate) const fn is_running(self) -> bool {
         self.0 & RUNNING != 0
     }
-    pub(super) const fn is_done(self) -> bool {
+    pub(crate) const fn is_done(self) -> bool {
         self.0 & DONE != 0
     }
-    pub(super) const fn is_cancelled(self) -> bool {
+    pub(crate) const fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
     }
-    pub(super) const fn is_failed(self) -> bool {
+    pub(crate) const fn is_failed(self) -> bool {
         self.0 & FAILED != 0
     }
-    pub(super) const fn is_interrupting(self) -> bool {
+    pub(crate) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
     /// The reason given to [`State::cancel`].

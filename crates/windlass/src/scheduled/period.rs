@@ -1,0 +1,247 @@
+//! When a task that runs again and again is due next.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::sync::clock;
+
+/// How a periodic task repeats.
+///
+/// Runs of one task never overlap, whatever its period.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::scheduled::{MissedRuns, Period};
+///
+/// let heartbeat = Period::fixed_rate(Duration::from_secs(10))
+///     .starting_in(Duration::from_secs(1))
+///     .on_missed(MissedRuns::Skip)
+///     .with_jitter(Duration::from_millis(500));
+/// # drop(heartbeat);
+/// ```
+#[derive(Clone)]
+#[must_use = "a period does nothing until a task is scheduled with it"]
+pub struct Period {
+    kind: Kind,
+    initial: Duration,
+    missed: MissedRuns,
+    jitter: Duration,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Rate(Duration),
+    Delay(Duration),
+    Calendar(Arc<dyn Calendar>),
+}
+
+/// What happens to runs of a fixed rate whose time has passed, because an earlier run took longer
+/// than the period or no worker was free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum MissedRuns {
+    /// They are made up for, one after the other without a pause, as the JDK does.
+    #[default]
+    Burst,
+    /// They are left out; the next run is at the next time of the original beat.
+    Skip,
+    /// They are left out; the next run is one period from now, and the beat goes on from there.
+    Delay,
+}
+
+/// Times of day at which something is to happen.
+///
+/// With the feature `cron`, `scheduled::Cron` is one.
+pub trait Calendar: Send + Sync {
+    /// The first of its times after `now`; `None` if there is none.
+    fn next_after(&self, now: SystemTime) -> Option<SystemTime>;
+}
+
+impl Period {
+    /// Due at the start and then every `period`, however long the runs take.
+    pub fn fixed_rate(period: Duration) -> Self {
+        Self::of(Kind::Rate(period))
+    }
+
+    /// Due at the start and then `delay` after the end of each run.
+    pub fn fixed_delay(delay: Duration) -> Self {
+        Self::of(Kind::Delay(delay))
+    }
+
+    /// Due at the times of a calendar. Times that pass during a run are left out.
+    pub fn calendar(calendar: impl Calendar + 'static) -> Self {
+        Self::of(Kind::Calendar(Arc::new(calendar)))
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            initial: Duration::ZERO,
+            missed: MissedRuns::Burst,
+            jitter: Duration::ZERO,
+        }
+    }
+
+    /// How long the first run is away; not for a calendar, which knows its first time itself.
+    pub fn starting_in(mut self, delay: Duration) -> Self {
+        self.initial = delay;
+        self
+    }
+
+    /// What happens to runs of a fixed rate that were missed.
+    pub fn on_missed(mut self, missed: MissedRuns) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// Puts each run off by a random time of up to `jitter`, so that many tasks with one beat do not
+    /// all come at once. The beat itself does not drift.
+    pub fn with_jitter(mut self, jitter: Duration) -> Self {
+        self.jitter = jitter;
+        self
+    }
+
+    /// Whether it would never come to rest.
+    pub(super) fn is_zero(&self) -> bool {
+        match &self.kind {
+            Kind::Rate(period) | Kind::Delay(period) => period.is_zero(),
+            Kind::Calendar(_) => false,
+        }
+    }
+
+    /// The beat of the first run; `None` if there is none.
+    pub(super) fn first(&self, now: Instant) -> Option<Instant> {
+        match &self.kind {
+            Kind::Rate(_) | Kind::Delay(_) => Some(after(now, self.initial)),
+            Kind::Calendar(calendar) => next_in(&**calendar, now),
+        }
+    }
+
+    /// The beat of the next run, after a run that was due at `due` has ended now.
+    pub(super) fn next(&self, due: Instant, now: Instant) -> Option<Instant> {
+        match &self.kind {
+            Kind::Delay(delay) => Some(after(now, *delay)),
+            Kind::Rate(period) => Some(next_beat(due, now, *period, self.missed)),
+            Kind::Calendar(calendar) => next_in(&**calendar, now),
+        }
+    }
+
+    /// The beat, put off by a random time. `salt` makes it another one for each run.
+    pub(super) fn jittered(&self, beat: Instant, salt: u64) -> Instant {
+        let most = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
+        if most == 0 {
+            return beat;
+        }
+        after(beat, Duration::from_nanos(mix(salt) % most))
+    }
+}
+
+fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -> Instant {
+    let next = after(due, period);
+    if next >= now || missed == MissedRuns::Burst {
+        return next;
+    }
+    match missed {
+        MissedRuns::Delay => after(now, period),
+        _ => {
+            let late = now.saturating_duration_since(due).as_nanos();
+            let into_beat = late % period.as_nanos().max(1);
+            let into_beat = Duration::from_nanos(u64::try_from(into_beat).unwrap_or(0));
+            after(
+                now,
+                if into_beat.is_zero() {
+                    Duration::ZERO
+                } else {
+                    period - into_beat
+                },
+            )
+        }
+    }
+}
+
+fn next_in(calendar: &dyn Calendar, now: Instant) -> Option<Instant> {
+    let wall = clock::wall_now();
+    let next = calendar.next_after(wall)?;
+    Some(after(
+        now,
+        next.duration_since(wall).unwrap_or(Duration::ZERO),
+    ))
+}
+
+/// A time from a time, as far ahead as any schedule reaches.
+pub(super) fn after(from: Instant, delay: Duration) -> Instant {
+    let delay = delay.min(clock::FAR);
+    from.checked_add(delay).unwrap_or(from)
+}
+
+/// A number that looks random for each other number (the finaliser of splitmix64).
+const fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl fmt::Debug for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Period");
+        match &self.kind {
+            Kind::Rate(period) => shown.field("fixed_rate", period),
+            Kind::Delay(delay) => shown.field("fixed_delay", delay),
+            Kind::Calendar(_) => shown.field("calendar", &".."),
+        };
+        shown
+            .field("missed", &self.missed)
+            .field("jitter", &self.jitter)
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::{MissedRuns, Period, next_beat};
+    use crate::sync::clock;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn missed_beats_are_made_up_for_skipped_or_put_off() {
+        let due = clock::now();
+        let now = due + SECOND * 7 / 2;
+        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Burst), due + SECOND);
+        assert_eq!(
+            next_beat(due, now, SECOND, MissedRuns::Skip),
+            due + SECOND * 4
+        );
+        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Delay), now + SECOND);
+    }
+
+    #[test]
+    fn a_beat_that_was_not_missed_is_the_same_for_all() {
+        let due = clock::now();
+        for missed in [MissedRuns::Burst, MissedRuns::Skip, MissedRuns::Delay] {
+            assert_eq!(
+                next_beat(due, due + SECOND / 2, SECOND, missed),
+                due + SECOND
+            );
+            assert_eq!(next_beat(due, due + SECOND, SECOND, missed), due + SECOND);
+        }
+    }
+
+    #[test]
+    fn jitter_stays_within_its_bound_and_varies() {
+        let beat = clock::now();
+        let period = Period::fixed_rate(SECOND).with_jitter(Duration::from_millis(10));
+        let mut times: Vec<_> = (0..100).map(|salt| period.jittered(beat, salt)).collect();
+        assert!(
+            times
+                .iter()
+                .all(|at| *at >= beat && *at < beat + Duration::from_millis(10))
+        );
+        times.dedup();
+        assert!(times.len() > 50);
+    }
+}

@@ -1,0 +1,223 @@
+//! What the parts of one scheduled pool share: the queue of what is to come, and the policies.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::heap::TimerHeap;
+use crate::executor::{RejectedExecution, RejectionReason};
+use crate::pool::{RunState, Shared};
+use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::clock;
+use crate::task::{Failure, Home, Schedule, Task, TaskId};
+
+/// Wraps each run of a scheduled task.
+pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// Told of a periodic task that failed and so ended.
+pub(super) type OnFailure = Arc<dyn Fn(TaskId, Option<&str>, &Failure) + Send + Sync>;
+
+/// Takes tasks that are due later, and sees to them on the threads of a pool.
+pub struct Scheduler {
+    /// The pool; weak, since the pool holds this.
+    pool: Mutex<Weak<Shared>>,
+    pub(super) queue: Arc<Blocking<TimerHeap>>,
+    policies: Policies,
+    pub(super) decorate: Option<Decorate>,
+    pub(super) on_failure: Option<OnFailure>,
+}
+
+/// What happens to waiting tasks on shutdown and on cancel.
+#[derive(Debug)]
+struct Policies {
+    continue_periodic: AtomicBool,
+    run_delayed: AtomicBool,
+    remove_on_cancel: AtomicBool,
+}
+
+impl Scheduler {
+    pub(super) fn new(decorate: Option<Decorate>, on_failure: Option<OnFailure>) -> Self {
+        let heap = TimerHeap::default();
+        Self {
+            pool: Mutex::new(Weak::new()),
+            queue: Arc::new(Blocking::configured(
+                heap,
+                Fairness::Unfair,
+                Precedence::REMOVAL,
+            )),
+            policies: Policies {
+                continue_periodic: AtomicBool::new(false),
+                run_delayed: AtomicBool::new(true),
+                remove_on_cancel: AtomicBool::new(false),
+            },
+            decorate,
+            on_failure,
+        }
+    }
+
+    pub(super) fn set_pool(&self, pool: &Arc<Shared>) {
+        *self.pool.lock() = Arc::downgrade(pool);
+    }
+
+    fn pool(&self) -> Option<Arc<Shared>> {
+        self.pool.lock().upgrade()
+    }
+
+    /// A schedule for a task of this pool.
+    pub(super) fn schedule(self: &Arc<Self>, due: Instant, is_periodic: bool) -> Arc<Schedule> {
+        let sequence = self.queue.with(|state| (state.items.next_sequence(), ()));
+        let this: Weak<Self> = Arc::downgrade(self);
+        Arc::new(Schedule::new(due, sequence, is_periodic, this))
+    }
+
+    /// Queues a task that is due now or later, and makes sure that there is a worker for it.
+    pub(super) fn take(&self, task: Task) -> Result<(), RejectedExecution> {
+        let Some(pool) = self.pool() else {
+            return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
+        };
+        if pool.is_shutdown() {
+            return pool.reject(task);
+        }
+        self.enqueue(&pool, pool.stamp(task));
+        Ok(())
+    }
+
+    /// Queues the next turn of a periodic task, or ends it if the pool does not go on with it.
+    pub(super) fn take_again(&self, task: Task) {
+        match self.pool() {
+            Some(pool) if self.may_run(&pool, &task) => self.enqueue(&pool, pool.stamp(task)),
+            _ => {
+                task.cancel();
+            }
+        }
+    }
+
+    fn enqueue(&self, pool: &Arc<Shared>, task: Task) {
+        let id = task.id();
+        let schedule = task.schedule().cloned();
+        let is_periodic = task.is_periodic();
+        self.queue
+            .offer(task)
+            .expect("a queue without a bound takes everything");
+        // The second look: a shutdown that came in between has not seen this task.
+        if !self.may_run_by(pool, is_periodic, schedule.as_deref()) {
+            if let Some(task) = self.remove(id, schedule.as_deref()) {
+                task.cancel();
+                drop(task);
+                return pool.try_terminate();
+            }
+        }
+        pool.ensure_worker();
+    }
+
+    /// Takes a task out of the queue.
+    pub(super) fn remove(&self, id: TaskId, schedule: Option<&Schedule>) -> Option<Task> {
+        match schedule {
+            Some(schedule) => self
+                .queue
+                .remove_with(|heap| heap.remove_scheduled(id, schedule)),
+            None => self.queue.remove_first(&mut |task| task.id() == id),
+        }
+    }
+
+    /// Whether a task may run in the pool's present state.
+    pub(super) fn may_run(&self, pool: &Shared, task: &Task) -> bool {
+        self.may_run_by(
+            pool,
+            task.is_periodic(),
+            task.schedule().map(|schedule| &**schedule),
+        )
+    }
+
+    fn may_run_by(&self, pool: &Shared, is_periodic: bool, schedule: Option<&Schedule>) -> bool {
+        match pool.ctl.load().state() {
+            RunState::Running => true,
+            RunState::Shutdown if is_periodic => self.continues_periodic(),
+            RunState::Shutdown => self.runs_delayed() || is_due(schedule),
+            _ => false,
+        }
+    }
+
+    /// Whether the pool's state lets periodic tasks go on.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.pool()
+            .is_some_and(|pool| self.may_run_by(&pool, true, None))
+    }
+
+    /// Throws out what is not to run any more after a shutdown; what is due stays.
+    pub(super) fn on_shutdown(&self, pool: &Shared) {
+        let (periodic, delayed) = (self.continues_periodic(), self.runs_delayed());
+        let now = clock::now();
+        let gone = self.queue.retain(&mut |task| {
+            let stays = match task.schedule() {
+                Some(schedule) if schedule.is_periodic() => periodic,
+                Some(schedule) => delayed || schedule.due() <= now,
+                None => true,
+            };
+            stays && !task.is_cancelled()
+        });
+        for task in gone {
+            task.cancel();
+        }
+        pool.try_terminate();
+    }
+
+    pub(super) fn continues_periodic(&self) -> bool {
+        self.policies.continue_periodic.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn runs_delayed(&self) -> bool {
+        self.policies.run_delayed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn removes_on_cancel(&self) -> bool {
+        self.policies.remove_on_cancel.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_continue_periodic(&self, yes: bool) {
+        self.policies.continue_periodic.store(yes, Ordering::SeqCst);
+        self.look_at_policies(yes);
+    }
+
+    pub(super) fn set_run_delayed(&self, yes: bool) {
+        self.policies.run_delayed.store(yes, Ordering::SeqCst);
+        self.look_at_policies(yes);
+    }
+
+    pub(super) fn set_remove_on_cancel(&self, yes: bool) {
+        self.policies.remove_on_cancel.store(yes, Ordering::SeqCst);
+    }
+
+    /// A policy that was switched off after a shutdown takes effect at once.
+    fn look_at_policies(&self, yes: bool) {
+        if let Some(pool) = self.pool().filter(|pool| !yes && pool.is_shutdown()) {
+            self.on_shutdown(&pool);
+        }
+    }
+}
+
+fn is_due(schedule: Option<&Schedule>) -> bool {
+    schedule.is_none_or(|schedule| schedule.delay(clock::now()) == Duration::ZERO)
+}
+
+impl Home for Scheduler {
+    fn cancelled(&self, id: TaskId, schedule: &Schedule) {
+        if self.removes_on_cancel() && schedule.place().is_some() {
+            drop(self.remove(id, Some(schedule)));
+            if let Some(pool) = self.pool() {
+                pool.try_terminate();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler")
+            .field("queued", &self.queue.len())
+            .field("policies", &self.policies)
+            .finish_non_exhaustive()
+    }
+}

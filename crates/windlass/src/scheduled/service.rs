@@ -1,0 +1,230 @@
+//! Closures for every scheduled executor: after a delay, at a time, at a rate, with a pause.
+
+use std::error::Error;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::handle::ScheduledHandle;
+use super::period::{self, Period};
+use super::scheduler::{Decorate, Scheduler};
+use super::turn::Turn;
+use crate::executor::{ExecutorService, RejectedExecution, RejectionReason};
+use crate::sync::clock;
+use crate::task::{Failure, Task, TaskBuilder};
+use std::sync::Arc;
+
+/// An executor service that also runs tasks later, and again and again.
+///
+/// What takes closures is in [`Schedule`], which every such service has.
+pub trait ScheduledExecutorService: ExecutorService {
+    /// What takes the tasks that are due later.
+    fn scheduler(&self) -> &Arc<Scheduler>;
+}
+
+impl<E: ScheduledExecutorService + ?Sized> ScheduledExecutorService for &E {
+    fn scheduler(&self) -> &Arc<Scheduler> {
+        (**self).scheduler()
+    }
+}
+
+impl<E: ScheduledExecutorService + ?Sized> ScheduledExecutorService for Arc<E> {
+    fn scheduler(&self) -> &Arc<Scheduler> {
+        (**self).scheduler()
+    }
+}
+
+/// What every scheduled executor can do with closures.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::executor::ExecutorService;
+/// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
+///
+/// let pool = ScheduledThreadPoolExecutor::new(1);
+/// let mut once = pool.schedule(Duration::from_millis(1), || 42).unwrap();
+/// assert_eq!(once.get().unwrap(), 42);
+///
+/// let mut left = 3;
+/// let mut ticks = pool
+///     .schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(1), move || {
+///         left -= 1;
+///         assert!(left > 0, "a failure ends the repetition, and is not silent");
+///     })
+///     .unwrap();
+/// assert!(ticks.get().unwrap_err().is_failed());
+/// assert_eq!(ticks.runs(), 3);
+/// pool.close();
+/// ```
+pub trait Schedule: ScheduledExecutorService {
+    /// Runs the closure once, after `delay`.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn schedule<T: Send + 'static>(
+        &self,
+        delay: Duration,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution> {
+        once(self, period::after(clock::now(), delay), move || Ok(body()))
+    }
+
+    /// Runs the closure once, after `delay`; an error that it returns is the task's failure.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn schedule_fallible<T, E>(
+        &self,
+        delay: Duration,
+        body: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let due = period::after(clock::now(), delay);
+        once(self, due, move || body().map_err(Failure::from_error))
+    }
+
+    /// Runs the closure once, at a time of day; at once if that has passed.
+    ///
+    /// The time is turned into a delay when this is called: a clock that is set afterwards does not
+    /// move it.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn schedule_at<T: Send + 'static>(
+        &self,
+        time: SystemTime,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution> {
+        let delay = time
+            .duration_since(clock::wall_now())
+            .unwrap_or(Duration::ZERO);
+        self.schedule(delay, body)
+    }
+
+    /// Runs the closure after `initial`, and then every `period`, however long the runs take.
+    ///
+    /// Missed runs are made up for without a pause; for other ways see [`Period`]. A run that panics
+    /// is the last; the handle has the failure.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] for a period of zero.
+    fn schedule_at_fixed_rate(
+        &self,
+        initial: Duration,
+        period: Duration,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
+        self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
+    }
+
+    /// Runs the closure after `initial`, and then `delay` after the end of each run.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] for a delay of zero.
+    fn schedule_with_fixed_delay(
+        &self,
+        initial: Duration,
+        delay: Duration,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
+        self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
+    }
+
+    /// Runs the closure again and again.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] or
+    /// [`RejectionReason::NeverDue`] for a period that has no next run.
+    fn schedule_periodic(
+        &self,
+        period: Period,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
+        periodic(self, period, body)
+    }
+}
+
+impl<E: ScheduledExecutorService + ?Sized> Schedule for E {}
+
+fn once<X, T>(
+    executor: &X,
+    due: Instant,
+    body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<ScheduledHandle<T>, RejectedExecution>
+where
+    X: ScheduledExecutorService + ?Sized,
+    T: Send + 'static,
+{
+    let scheduler = executor.scheduler();
+    let schedule = scheduler.schedule(due, false);
+    let builder = executor.prepare(TaskBuilder::new());
+    let (task, handle) = match scheduler.decorate.clone() {
+        None => builder.build_scheduled(Arc::clone(&schedule), body),
+        Some(decorate) => {
+            let body = move || decorated(&decorate, body);
+            builder.build_scheduled(Arc::clone(&schedule), body)
+        }
+    };
+    scheduler.take(task)?;
+    Ok(ScheduledHandle::new(handle, schedule))
+}
+
+fn periodic<X>(
+    executor: &X,
+    period: Period,
+    mut body: impl FnMut() + Send + 'static,
+) -> Result<ScheduledHandle<()>, RejectedExecution>
+where
+    X: ScheduledExecutorService + ?Sized,
+{
+    let now = clock::now();
+    let reason = if period.is_zero() {
+        RejectionReason::ZeroPeriod
+    } else {
+        RejectionReason::NeverDue
+    };
+    let beat = match period.first(now) {
+        Some(beat) if !period.is_zero() => beat,
+        _ => return Err(RejectedExecution::new(Task::new(body), reason)),
+    };
+    let scheduler = executor.scheduler();
+    let schedule = scheduler.schedule(period.jittered(beat, 0), true);
+    let decorate = scheduler.decorate.clone();
+    let run = move || match &decorate {
+        None => {
+            body();
+            Ok(())
+        }
+        Some(decorate) => decorated(decorate, || {
+            body();
+            Ok(())
+        }),
+    };
+    let builder = executor.prepare(TaskBuilder::new());
+    let (cell, handle) = builder.build_periodic(Arc::clone(&schedule), run);
+    let turn = Turn::new(cell, Arc::clone(&schedule), period, beat, scheduler);
+    scheduler.take(Task::of_cell(turn))?;
+    Ok(ScheduledHandle::new(handle, schedule))
+}
+
+/// Runs the body inside the decoration, which has to call it once.
+fn decorated<T>(
+    decorate: &Decorate,
+    body: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut body = Some(body);
+    let mut outcome = None;
+    decorate(&mut || {
+        if let Some(body) = body.take() {
+            outcome = Some(body());
+        }
+    });
+    outcome.unwrap_or_else(|| Err(Failure::from_error("the decoration did not run the task")))
+}

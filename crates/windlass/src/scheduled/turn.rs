@@ -1,0 +1,107 @@
+//! One turn of a task that runs again and again, and what follows it.
+
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use super::period::Period;
+use super::scheduler::Scheduler;
+use crate::containment::contain;
+use crate::sync::Mutex;
+use crate::sync::clock;
+use crate::task::{Cancellation, Header, Ran, Runnable, Schedule, Snapshot, Task};
+
+/// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
+pub(super) struct Turn {
+    cell: Arc<dyn Runnable>,
+    schedule: Arc<Schedule>,
+    period: Period,
+    /// The time on the beat, where the schedule has the one with jitter.
+    beat: Mutex<Instant>,
+    scheduler: Weak<Scheduler>,
+    /// This very turn, to make the task of the next.
+    me: Weak<Turn>,
+}
+
+impl Turn {
+    pub(super) fn new(
+        cell: Arc<dyn Runnable>,
+        schedule: Arc<Schedule>,
+        period: Period,
+        beat: Instant,
+        scheduler: &Arc<Scheduler>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            cell,
+            schedule,
+            period,
+            beat: Mutex::new(beat),
+            scheduler: Arc::downgrade(scheduler),
+            me: Weak::clone(me),
+        })
+    }
+
+    /// Queues the next turn, or ends the task where there is none.
+    fn go_on(&self, scheduler: &Scheduler) {
+        let next = {
+            let mut beat = self.beat.lock();
+            let next = self.period.next(*beat, clock::now());
+            *beat = next.unwrap_or(*beat);
+            next
+        };
+        match (next, self.me.upgrade()) {
+            (Some(beat), Some(me)) => {
+                let salt = self.schedule.sequence().rotate_left(32) ^ self.schedule.runs();
+                self.schedule.set_due(self.period.jittered(beat, salt));
+                scheduler.take_again(Task::of_cell(me));
+            }
+            _ => {
+                self.cell.cancel(false, Cancellation::Requested);
+            }
+        }
+    }
+}
+
+impl Runnable for Turn {
+    fn run(&self) -> Ran {
+        let scheduler = self
+            .scheduler
+            .upgrade()
+            .filter(|scheduler| scheduler.may_go_on());
+        let Some(scheduler) = scheduler else {
+            self.cell.cancel(false, Cancellation::Requested);
+            return Ran::Void;
+        };
+        let ran = self.cell.run_and_reset();
+        match &ran {
+            Ran::Well => {
+                self.schedule.count_run();
+                self.go_on(&scheduler);
+            }
+            Ran::Failed(failure) => {
+                self.schedule.count_run();
+                if let Some(on_failure) = &scheduler.on_failure {
+                    let header = self.cell.header();
+                    contain(|| on_failure(header.id(), header.name(), failure));
+                }
+            }
+            Ran::Void => {}
+        }
+        ran
+    }
+
+    fn run_and_reset(&self) -> Ran {
+        self.cell.run_and_reset()
+    }
+
+    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
+        self.cell.cancel(interrupt, why)
+    }
+
+    fn state(&self) -> Snapshot {
+        self.cell.state()
+    }
+
+    fn header(&self) -> &Header {
+        self.cell.header()
+    }
+}

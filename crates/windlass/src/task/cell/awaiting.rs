@@ -1,0 +1,94 @@
+//! How threads, wakers and callbacks wait for the end of a task.
+//!
+//! Whoever waits enlists first and then announces it in the task's word, where the end is
+//! published too. So either the end sees the announcement, and then who enlisted; or the
+//! announcement sees the end, and there is nothing to wait for.
+
+use std::task::Waker;
+
+use super::Core;
+use crate::interrupt::{Parked, Record};
+use crate::sync::Deadline;
+use crate::task::error::ExecutionError;
+use crate::task::waiters::Callback;
+
+impl<T> Core<T> {
+    /// Waits until the task is done.
+    pub(in crate::task) fn wait(&self, deadline: Deadline) -> Result<(), ExecutionError> {
+        if self.state.load().is_done() {
+            return Ok(());
+        }
+        let me = Record::current();
+        if me.take_flag() {
+            return Err(ExecutionError::Interrupted);
+        }
+        if deadline.has_passed() {
+            return Err(ExecutionError::TimedOut);
+        }
+        // Mutant: the end comes between the two, and nobody sees this thread.
+        if cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
+            return Ok(());
+        }
+        self.waiters.add_thread(&me);
+        if !cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
+            self.waiters.remove_thread(&me);
+            return Ok(());
+        }
+        loop {
+            let parked = me.park(deadline);
+            if self.state.load().is_done() {
+                return Ok(());
+            }
+            if parked == Parked::Unparked {
+                continue;
+            }
+            self.waiters.remove_thread(&me);
+            if parked == Parked::TimedOut {
+                return Err(ExecutionError::TimedOut);
+            }
+            me.take_flag();
+            return Err(ExecutionError::Interrupted);
+        }
+    }
+
+    /// A number under which a waker of its own can be registered.
+    pub(in crate::task) fn new_key(&self) -> u64 {
+        self.waiters.new_key()
+    }
+
+    /// Registers the waker under the key, in the place of an older one; true if the task is done.
+    pub(in crate::task) fn poll_done(&self, key: u64, waker: &Waker) -> bool {
+        if self.state.load().is_done() {
+            return true;
+        }
+        self.waiters.set_waker(key, waker.clone());
+        let pending = self.state.announce_wait();
+        // Mutant: the waker stays as long as the task, and may own the future that polls it.
+        if !pending && !cfg!(windlass_mutant = "task-keep-late-waker") {
+            self.forget_waker(key);
+        }
+        !pending
+    }
+
+    /// Forgets the waker that was registered under the key.
+    pub(in crate::task) fn forget_waker(&self, key: u64) {
+        self.waiters.remove_waker(key);
+    }
+
+    /// Calls `callback` when the task is done: at once if it is.
+    pub(in crate::task) fn on_done(&self, callback: Callback) {
+        if self.state.load().is_done() {
+            return callback(self.state.load());
+        }
+        let key = self.waiters.add_callback(callback);
+        // Mutant: a callback that meets the end is never called.
+        if self.state.announce_wait() || cfg!(windlass_mutant = "task-forget-late-callback") {
+            return;
+        }
+        // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
+        // calls those of others.
+        if let Some(callback) = self.waiters.take_callback(key) {
+            callback(self.state.load());
+        }
+    }
+}
