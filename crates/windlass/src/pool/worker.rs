@@ -8,7 +8,7 @@ use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
 use super::shared::Shared;
 use crate::containment::{catch, discard};
-use crate::interrupt::{Interrupted, Record};
+use crate::interrupt::{self, Interrupted, Record};
 use crate::sync::clock;
 use crate::task::{Failure, Ran, Task};
 
@@ -140,24 +140,25 @@ fn wait_for_task(pool: &Shared, patience: Option<Duration>) -> Result<Option<Tas
     }
 }
 
-/// Waits on a queue that cannot be interrupted; looks at the pool in between.
+/// Waits on a queue that cannot be interrupted; looks in between whether it was told to stop.
+///
+/// Whoever changes something about the pool nudges after that, and a nudge stays until it is taken
+/// here: so a change that came just before the wait is not missed.
 fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Task>, Interrupted> {
     let mut left = patience.unwrap_or(Duration::MAX);
-    let before = (pool.ctl.load(), pool.settings.figures(), pool.retirements());
     loop {
         let slice = left.min(SLICE);
         if let Some(task) = pool.queue.poll_timeout(slice)? {
             return Ok(Some(task));
+        }
+        if interrupt::ends_wait() {
+            return Err(Interrupted);
         }
         if patience.is_some() {
             left -= slice;
             if left.is_zero() {
                 return Ok(None);
             }
-        }
-        let now = (pool.ctl.load(), pool.settings.figures(), pool.retirements());
-        if now != before {
-            return Err(Interrupted);
         }
     }
 }
