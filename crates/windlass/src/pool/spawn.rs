@@ -7,7 +7,7 @@ use super::ctl::{MOST_WORKERS, RunState};
 use super::roster::{Stage, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
-use crate::containment::{catch, contain};
+use crate::containment::{catch, contain, discard};
 use crate::interrupt::Record;
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
@@ -68,7 +68,11 @@ impl Shared {
                 first,
                 error: made.err(),
             }),
-            Err(payload) => std::panic::resume_unwind(payload),
+            Err(payload) => {
+                // A second panic, of the task's drop, would end the process.
+                discard(first);
+                std::panic::resume_unwind(payload)
+            }
         }
     }
 
