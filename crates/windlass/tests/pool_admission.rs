@@ -14,7 +14,7 @@ use windlass::executor::RejectionReason;
 use windlass::pool::Builder;
 use windlass::queue::{BlockingQueueExt, LinkedBlockingQueue, SynchronousQueue};
 use windlass::task::Task;
-use windlass::testing::{Latch, PATIENCE, until};
+use windlass::testing::{Gate, Latch, PATIENCE, until};
 use windlass::{
     Executor, ExecutorService, InvokeError, Submit, ThreadPoolExecutor, executors, interrupt,
 };
@@ -344,4 +344,51 @@ fn a_worker_may_submit_to_its_own_pool() {
         .unwrap();
     assert_eq!(outer.get().unwrap(), 4);
     finish(&pool);
+}
+
+/// RLQ-018
+#[test]
+fn an_eager_pool_grows_to_its_maximum_before_it_queues() {
+    let gate = Gate::new();
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .maximum_pool_size(3)
+        .grow_eagerly(true)
+        .build()
+        .unwrap();
+    for expected in 1..=3 {
+        let (gate, started) = (gate.clone(), Latch::new(1));
+        let begun = started.clone();
+        pool.execute(move || {
+            begun.count_down();
+            gate.pass_uninterruptibly();
+        })
+        .unwrap();
+        started.wait();
+        assert_eq!((pool.pool_size(), pool.queue().len()), (expected, 0));
+    }
+    let queued = gate.clone();
+    pool.execute(move || queued.pass_uninterruptibly()).unwrap();
+    assert_eq!((pool.pool_size(), pool.queue().len()), (3, 1));
+    gate.open();
+    pool.close();
+    assert_eq!(pool.completed_task_count(), 4);
+}
+
+/// RLQ-018
+#[test]
+fn an_eager_pool_gives_a_task_to_an_idle_worker() {
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .maximum_pool_size(3)
+        .grow_eagerly(true)
+        .build()
+        .unwrap();
+    for done in 1..=5 {
+        pool.submit(|| ()).unwrap().get().unwrap();
+        until("the worker is idle again", || {
+            pool.completed_task_count() == done
+        });
+    }
+    assert_eq!(pool.largest_pool_size(), 1);
 }

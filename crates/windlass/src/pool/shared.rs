@@ -48,6 +48,8 @@ pub(crate) struct Extras {
     pub(crate) prepare: Option<Prepare>,
     /// What a pool built on this one does when it is shut down, before it may end.
     pub(crate) on_shutdown: Option<Arc<dyn Fn(&Shared) + Send + Sync>>,
+    /// Whether a task that finds all workers busy starts a new one before it is queued.
+    pub(crate) grows_eagerly: bool,
     /// Whether a worker goes on after a task without a handle has panicked.
     pub(crate) reuses_workers: bool,
 }
