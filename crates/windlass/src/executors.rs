@@ -228,6 +228,14 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.0.await_termination(timeout)
     }
+
+    fn is_terminating(&self) -> bool {
+        self.0.is_terminating()
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
 }
 
 impl<E: ScheduledExecutorService> ScheduledExecutorService for Unconfigurable<E> {
