@@ -241,3 +241,66 @@ impl<E: Executor + 'static> Drop for Runner<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::SerialExecutor;
+    use crate::executor::{Executor, RejectedExecution};
+    use crate::sync::atomic::{AtomicUsize, Ordering};
+    use crate::sync::{Mutex, model, thread};
+    use crate::task::Task;
+
+    /// Keeps its tasks for whoever runs them.
+    #[derive(Default)]
+    struct Shelf(Mutex<Vec<Task>>);
+
+    impl Executor for Shelf {
+        fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+            self.0.lock().push(task);
+            Ok(())
+        }
+    }
+
+    impl Shelf {
+        fn run_all(&self) {
+            loop {
+                let next = self.0.lock().pop();
+                match next {
+                    Some(task) => task.run(),
+                    None => return,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_tasks_both_run_and_never_at_once() {
+        model(|| {
+            let shelf = Arc::new(Shelf::default());
+            let serial = SerialExecutor::new(Arc::clone(&shelf));
+            let worker = {
+                let shelf = Arc::clone(&shelf);
+                thread::Builder::new()
+                    .spawn(move || shelf.run_all())
+                    .unwrap()
+            };
+            let (running, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            for _ in 0..2 {
+                let (running, ended) = (Arc::clone(&running), Arc::clone(&ended));
+                let body = move || {
+                    assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0);
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    ended.fetch_add(1, Ordering::SeqCst);
+                };
+                serial.execute_task(Task::new(body)).unwrap();
+            }
+            shelf.run_all();
+            worker.join().unwrap();
+            // What the worker handed over after this thread had found the shelf empty.
+            shelf.run_all();
+            assert_eq!(ended.load(Ordering::SeqCst), 2);
+        });
+    }
+}
