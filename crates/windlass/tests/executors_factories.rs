@@ -374,3 +374,15 @@ fn adapters_pass_on_the_exact_value_or_failure() {
     let error = failure.error().unwrap().downcast_ref::<Own>().unwrap();
     assert!(Arc::ptr_eq(&error.0, &mark));
 }
+
+/// The wording is the JDK's, by which people find their pool in a log.
+#[test]
+fn a_pool_describes_itself_in_the_words_of_the_jdk() {
+    let pool = executors::fixed_thread_pool(2).unwrap();
+    pool.close();
+    let words = "ThreadPoolExecutor[Terminated, pool size = 0, active threads = 0, \
+                 queued tasks = 0, completed tasks = 0]";
+    assert_eq!(format!("{pool:?}"), words);
+    let wrapped = executors::unconfigurable(pool);
+    assert_eq!(format!("{wrapped:?}"), format!("Unconfigurable({words})"));
+}
