@@ -1,4 +1,5 @@
 //! An executor's factory: whatever it puts on a task is found again wherever the task turns up.
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

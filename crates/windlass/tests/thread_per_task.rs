@@ -1,5 +1,4 @@
 //! A thread for every task, and what happens where there is none to be had.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::io;
 use std::sync::Arc;
