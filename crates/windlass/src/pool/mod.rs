@@ -366,6 +366,6 @@ impl ExecutorService for ThreadPoolExecutor {
 /// In the JDK's words.
 impl fmt::Debug for ThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stats().fmt(f)
+        fmt::Display::fmt(&self.stats(), f)
     }
 }
