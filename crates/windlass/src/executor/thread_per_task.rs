@@ -7,13 +7,15 @@ use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::containment::{catch, discard_payload};
 use crate::interrupt::{Interrupted, Record};
 use crate::sync::Mutex;
+use crate::sync::clock::Clock;
 use crate::task::Task;
 use crate::termination::Termination;
 use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 
 /// Starts a thread for every task, without any bound.
 ///
-/// For few and long tasks. A task whose thread cannot be made is refused.
+/// For few and long tasks. A task whose thread cannot be made is refused. The threads read the clock
+/// of the thread that made the executor.
 ///
 /// ```
 /// use windlass::Submit;
@@ -34,6 +36,7 @@ pub struct ThreadPerTaskExecutor {
 struct Shared {
     state: Mutex<State>,
     termination: Termination,
+    clock: Clock,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +86,10 @@ impl ThreadPerTaskExecutor {
     pub fn with_factory(factory: Arc<dyn ThreadFactory>) -> Self {
         Self {
             factory,
-            shared: Arc::default(),
+            shared: Arc::new(Shared {
+                clock: Clock::current(),
+                ..Shared::default()
+            }),
         }
     }
 
@@ -118,6 +124,7 @@ impl Shared {
 
     /// Runs on the new thread.
     fn run(&self, ticket: u64, task: Task) {
+        self.clock.adopt();
         let me = Record::current();
         let stopping = {
             let mut state = self.state.lock();
