@@ -1,6 +1,7 @@
 //! Closures for every scheduled executor: after a delay, at a time, at a rate, with a pause.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::handle::ScheduledHandle;
@@ -9,8 +10,7 @@ use super::scheduler::{Decorate, Scheduler};
 use super::turn::Turn;
 use crate::executor::{ExecutorService, RejectedExecution, RejectionReason};
 use crate::sync::clock;
-use crate::task::{Failure, Task, TaskBuilder};
-use std::sync::Arc;
+use crate::task::{self, Failure, Task, TaskBuilder};
 
 /// An executor service that also runs tasks later, and again and again.
 ///
@@ -197,21 +197,33 @@ where
     let scheduler = executor.scheduler();
     let schedule = scheduler.schedule(period.jittered(beat, 0), true);
     let decorate = scheduler.decorate.clone();
-    let run = move || match &decorate {
-        None => {
+    let counted = Arc::clone(&schedule);
+    let run = move || {
+        // Counted before the end of the run is announced, also if it panics.
+        let _count = CountRun(&counted);
+        let mut once = || {
             body();
             Ok(())
+        };
+        match &decorate {
+            None => once(),
+            Some(decorate) => decorated(decorate, once),
         }
-        Some(decorate) => decorated(decorate, || {
-            body();
-            Ok(())
-        }),
     };
     let builder = executor.prepare(TaskBuilder::new());
     let (cell, handle) = builder.build_periodic(Arc::clone(&schedule), run);
     let turn = Turn::new(cell, Arc::clone(&schedule), period, beat, scheduler);
     scheduler.take(Task::of_cell(turn))?;
     Ok(ScheduledHandle::new(handle, schedule))
+}
+
+/// Counts a run when it ends, in whatever way.
+struct CountRun<'a>(&'a task::Schedule);
+
+impl Drop for CountRun<'_> {
+    fn drop(&mut self) {
+        self.0.count_run();
+    }
 }
 
 /// Runs the body inside the decoration, which has to call it once.

@@ -73,12 +73,8 @@ impl Runnable for Turn {
         };
         let ran = self.cell.run_and_reset();
         match &ran {
-            Ran::Well => {
-                self.schedule.count_run();
-                self.go_on(&scheduler);
-            }
+            Ran::Well => self.go_on(&scheduler),
             Ran::Failed(failure) => {
-                self.schedule.count_run();
                 if let Some(on_failure) = &scheduler.on_failure {
                     let header = self.cell.header();
                     contain(|| on_failure(header.id(), header.name(), failure));
