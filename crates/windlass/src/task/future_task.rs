@@ -101,7 +101,8 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
         self.0.task.complete(Err(failure))
     }
 
-    /// A runnable half, for an executor to run. If it is dropped unrun, the task is cancelled.
+    /// A runnable half, for an executor to run. If it is dropped unrun, the task is cancelled, unless
+    /// it runs already.
     pub fn task(&self) -> Task {
         Task::of_cell(Arc::clone(&self.0.task).as_runnable())
     }

@@ -335,9 +335,12 @@ impl Erase for Handled {
     }
     fn abandon(self) {
         // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
-        contain(|| {
-            self.0.cancel(false, self.0.header().fate());
-        });
+        // A task that runs, by another half of the same `FutureTask`, is not disturbed.
+        if !self.0.state().is_running() {
+            contain(|| {
+                self.0.cancel(false, self.0.header().fate());
+            });
+        }
     }
     fn header(&self) -> Option<&Header> {
         Some(self.0.header())

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::task::{Cancellation, ExecutionError, Task, TaskId, TaskState};
-use windlass::testing::{Gate, PATIENCE, within_patience};
+use windlass::task::{Cancellation, ExecutionError, FutureTask, Task, TaskId, TaskState};
+use windlass::testing::{Gate, Latch, PATIENCE, within_patience};
 
 /// What a handle reports of a cancelled task.
 #[track_caller]
@@ -346,4 +346,28 @@ fn a_task_and_its_getter_never_miss_each_other() {
         drop(send);
         worker.join().unwrap();
     });
+}
+
+#[test]
+fn a_half_that_is_dropped_does_not_disturb_a_task_that_runs() {
+    let (started, gate) = (Latch::new(1), Gate::new());
+    let task = {
+        let (started, gate) = (started.clone(), gate.clone());
+        FutureTask::new(move || {
+            started.count_down();
+            gate.pass_uninterruptibly();
+            7
+        })
+    };
+    let half = task.task();
+    let runner = {
+        let task = task.clone();
+        std::thread::spawn(move || task.run())
+    };
+    started.wait();
+    drop(half);
+    assert!(!task.is_done());
+    gate.open();
+    runner.join().unwrap();
+    assert_eq!(task.get().unwrap(), 7);
 }
