@@ -28,7 +28,7 @@ use super::waiters::{Callbacks, Waiters};
 use crate::containment::{Contained, catch, contain, discard};
 use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{UnsafeCell, thread};
+use crate::sync::{UnsafeCell, mutant, thread};
 
 /// The part of a cell that does not depend on the type of its body.
 pub(super) struct Core<T> {
@@ -98,7 +98,7 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
     fn settle_unstarted(&self, awaited: bool) -> Callbacks {
         let callbacks = self.core.release(awaited);
         // Mutant: what the body captured lives as long as the handle.
-        if !cfg!(windlass_mutant = "task-keep-cancelled-body") {
+        if !mutant!("task_keep_cancelled_body") {
             discard(self.take_body());
         }
         callbacks
@@ -133,8 +133,6 @@ impl<T> Core<T> {
         let finished = self.state.finish(failed);
         match finished {
             Finished::Won { awaited } => self.call(self.release(awaited)),
-            // Mutant: a value that nobody can get lives as long as the handle.
-            Finished::Lost if cfg!(windlass_mutant = "task-keep-lost-outcome") => {}
             Finished::Lost => discard(self.take_back()),
         }
         finished != Finished::Lost
@@ -144,7 +142,7 @@ impl<T> Core<T> {
     /// came too late leaves a task that is done.
     fn await_claimer(&self) {
         // Mutant: a cancel says that it came too late for a task that is not done.
-        let leaves_early = cfg!(windlass_mutant = "task-lose-before-done");
+        let leaves_early = mutant!("task_lose_before_done");
         while !leaves_early && !self.state.load().is_done() {
             thread::yield_now();
         }
@@ -161,7 +159,7 @@ impl<T> Core<T> {
         // Null before the next runner can come. A canceller that comes before the reset finds null
         // and waits; then the reset fails, and it is given this thread after all.
         // Mutant: a canceller interrupts the runner of an earlier round.
-        if !cfg!(windlass_mutant = "task-reset-keeps-runner") {
+        if !mutant!("task_reset_keeps_runner") {
             self.runner.store(ptr::null_mut(), Ordering::Relaxed);
         }
         let reset = self.state.reset();
@@ -174,7 +172,7 @@ impl<T> Core<T> {
     /// A canceller that is about to interrupt this thread does so before the run is left.
     fn await_delivery(&self) {
         // Mutant: the interrupt strikes whatever the thread does next.
-        let leaves_early = cfg!(windlass_mutant = "task-leave-before-delivery");
+        let leaves_early = mutant!("task_leave_before_delivery");
         while !leaves_early && self.state.load().is_interrupting() {
             thread::yield_now();
         }
@@ -213,7 +211,7 @@ impl<T> Core<T> {
     /// Wakes all who wait; gives those who want to be called.
     fn release(&self, awaited: bool) -> Callbacks {
         // Mutant: those who wait are never told.
-        if awaited && !cfg!(windlass_mutant = "task-release-nobody") {
+        if awaited && !mutant!("task_release_nobody") {
             self.waiters.release()
         } else {
             Callbacks::default()

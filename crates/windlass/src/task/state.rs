@@ -18,6 +18,7 @@
 //! write the result claims the right first, since the runner is not the only writer there.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::mutant;
 
 /// A thread runs the body.
 const RUNNING: u32 = 1;
@@ -100,7 +101,7 @@ impl State {
     }
 
     pub(super) fn load(&self) -> Snapshot {
-        let seen = if cfg!(windlass_mutant = "task-look-relaxed") {
+        let seen = if mutant!("task_look_relaxed") {
             Ordering::Relaxed // Mutant: the end is seen, but not the result.
         } else {
             Ordering::Acquire
@@ -111,7 +112,7 @@ impl State {
     /// Takes the body, if nobody has and the task is not done.
     pub(super) fn start(&self) -> bool {
         // Setting the bit on a task that is done or running already changes nothing for anybody.
-        let before = if cfg!(windlass_mutant = "task-start-twice") {
+        let before = if mutant!("task_start_twice") {
             // Mutant: two look before either writes.
             let before = self.0.load(Ordering::Acquire);
             self.0.store(before | RUNNING, Ordering::Release);
@@ -129,7 +130,7 @@ impl State {
         if before & DONE != 0 {
             return Finished::Lost;
         }
-        let published = if cfg!(windlass_mutant = "task-publish-relaxed") {
+        let published = if mutant!("task_publish_relaxed") {
             Ordering::Acquire // Mutant: a reader sees the end, but not what was written before.
         } else {
             Ordering::AcqRel
@@ -184,7 +185,7 @@ impl State {
                     0
                 };
                 // Mutant: a task whose result is being written is cancelled.
-                let claimed = if cfg!(windlass_mutant = "task-cancel-claimed") {
+                let claimed = if mutant!("task_cancel_claimed") {
                     0
                 } else {
                     CLAIMED

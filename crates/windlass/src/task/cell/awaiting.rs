@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use super::Core;
 use crate::interrupt::{Parked, Record};
-use crate::sync::Deadline;
+use crate::sync::{Deadline, mutant};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
 
@@ -26,11 +26,11 @@ impl<T> Core<T> {
             return Err(ExecutionError::TimedOut);
         }
         // Mutant: the end comes between the two, and nobody sees this thread.
-        if cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
+        if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             return Ok(());
         }
         self.waiters.add_thread(&me);
-        if !cfg!(windlass_mutant = "task-announce-before-enlist") && !self.state.announce_wait() {
+        if !mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             self.waiters.remove_thread(&me);
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl<T> Core<T> {
         self.waiters.set_waker(key, waker.clone());
         let pending = self.state.announce_wait();
         // Mutant: the waker stays as long as the task, and may own the future that polls it.
-        if !pending && !cfg!(windlass_mutant = "task-keep-late-waker") {
+        if !pending && !mutant!("task_keep_late_waker") {
             self.forget_waker(key);
         }
         !pending
@@ -82,7 +82,7 @@ impl<T> Core<T> {
         }
         let key = self.waiters.add_callback(callback);
         // Mutant: a callback that meets the end is never called.
-        if self.state.announce_wait() || cfg!(windlass_mutant = "task-forget-late-callback") {
+        if self.state.announce_wait() || mutant!("task_forget_late_callback") {
             return;
         }
         // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
