@@ -5,7 +5,7 @@
 //! library, [loom](https://docs.rs/loom) (`--cfg loom`: every interleaving and every ordering the
 //! memory model allows) or [shuttle](https://docs.rs/shuttle) (`--cfg shuttle`: many random
 //! schedules of larger systems). A model is therefore an ordinary test whose body is handed to
-//! [`model`], and it runs the code that ships, not a copy of it.
+//! `model`, and it runs the code that ships, not a copy of it.
 
 #[cfg_attr(all(not(loom), not(shuttle)), path = "std.rs")]
 #[cfg_attr(loom, path = "loom.rs")]
