@@ -2,8 +2,9 @@
 //!
 //! Scenarios mostly wait for states to settle, so many run side by side. On a busy machine a worker
 //! may wait for a core while its pool looks settled; a scenario that differs is therefore run again
-//! with ten times the patience, beside no more others than there are cores, and only a difference
-//! that is still there counts. Waiting longer never makes a wrong state right.
+//! with ten times the patience, beside no more others than there are cores, and once more alone with
+//! a hundred times; only a difference that is still there counts. Waiting longer never makes a wrong
+//! state right.
 
 mod difference;
 mod lanes;
@@ -20,8 +21,8 @@ use crate::subject::Subject;
 pub use difference::{Difference, Finding};
 pub use report::{Failure, Report};
 
-/// How much longer a scenario that differed may take to settle the second time.
-const SECOND_PATIENCE: u32 = 10;
+/// How much longer a scenario that differed may take to settle the second and the third time.
+const PATIENCE: [u32; 2] = [10, 100];
 
 /// Makes the subject of one scenario, or says why there is none.
 pub type MakeSubject = dyn Fn(&Scenario) -> Result<Box<dyn Subject>, String> + Send + Sync;
@@ -57,9 +58,11 @@ pub fn replay(cases: Vec<Case>, jobs: usize, make: Arc<MakeSubject>) -> Report {
         .map(Arc::new)
         .collect();
     let total = cases.len();
-    let first = lanes::run_all(&cases, jobs, 1, &make);
-    let again: Vec<Arc<Case>> = first.into_iter().map(|failure| failure.case).collect();
-    let failures = lanes::run_all(&again, jobs.min(cores()), SECOND_PATIENCE, &make);
+    let mut failures = lanes::run_all(&cases, jobs, 1, &make);
+    for (patience, lanes) in PATIENCE.into_iter().zip([cores(), 1]) {
+        let again: Vec<Arc<Case>> = failures.into_iter().map(|failure| failure.case).collect();
+        failures = lanes::run_all(&again, jobs.min(lanes), patience, &make);
+    }
     Report {
         passed: total - failures.len(),
         failures,

@@ -87,6 +87,11 @@ impl Worker {
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
+    /// Whether it has not taken the task it was made for.
+    fn is_starting(&self) -> bool {
+        self.start.lock().first.is_some()
+    }
+
     fn is_busy(&self) -> bool {
         self.work.load(Ordering::Acquire) % 2 == 1
     }
@@ -119,6 +124,8 @@ struct Book {
 pub(crate) struct Headcount {
     pub(crate) present: usize,
     pub(crate) active: usize,
+    /// Workers that have not begun the task they were made for.
+    pub(crate) starting: usize,
     pub(crate) largest: usize,
     pub(crate) completed: u64,
 }
@@ -154,6 +161,10 @@ impl Roster {
         Headcount {
             present: book.present.len(),
             active: present.clone().filter(|worker| worker.is_busy()).count(),
+            starting: present
+                .clone()
+                .filter(|worker| worker.is_starting())
+                .count(),
             largest: book.largest,
             completed: book.completed_by_gone + present.map(|w| w.completed()).sum::<u64>(),
         }

@@ -7,9 +7,9 @@ use super::shared::Shared;
 
 /// The figures of a pool at one moment.
 ///
-/// They fit each other: `task_count` is the sum of completed, active and queued tasks, and none is
-/// counted twice on its way from the queue to a worker, unless the pool was so busy that no quiet
-/// moment was found.
+/// They fit each other: `task_count` is the sum of completed, active and queued tasks, and of those
+/// that a new worker was made for and has not begun; none is counted twice on its way from the queue
+/// to a worker, unless the pool was so busy that no quiet moment was found.
 ///
 /// Displayed in the JDK's words:
 ///
@@ -113,7 +113,7 @@ impl Shared {
             completed_task_count: heads.completed,
             queue_len,
             queue_remaining_capacity: self.queue.remaining_capacity(),
-            task_count: heads.completed + heads.active as u64 + queue_len as u64,
+            task_count: heads.completed + (heads.active + heads.starting + queue_len) as u64,
             rejected_count: self.rejections(),
             core_pool_size: self.settings.core(),
             maximum_pool_size: self.settings.maximum(),
