@@ -136,6 +136,8 @@ impl Shared {
             self.ctl.remove_worker();
         }
         self.roster.leave(worker);
+        // There may be nobody left to whom a submitter that waits could hand its task.
+        self.nudge_blocked();
         self.try_terminate();
         let seen = self.ctl.load();
         if seen.state() >= RunState::Stop {
