@@ -75,6 +75,7 @@ impl Shared {
         let seen = self.ctl.load();
         if !seen.is_running() {
             if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {
+                self.tally.forget();
                 self.try_terminate();
                 return Err(task);
             }
