@@ -14,9 +14,7 @@ use windlass::clock::TestClock;
 use windlass::executor::{RejectedExecution, RejectionReason};
 use windlass::interrupt::{self, JoinHandle};
 use windlass::pool::BlockPolicy;
-use windlass::queue::{
-    Blocking, BlockingQueue, Discipline, ResizableBlockingQueue, SynchronousQueue,
-};
+use windlass::queue::{Blocking, Discipline, ResizableBlockingQueue, SynchronousQueue};
 use windlass::task::Task;
 use windlass::testing::{Latch, PATIENCE, until, within_patience};
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};

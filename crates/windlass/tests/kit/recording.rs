@@ -36,12 +36,16 @@ impl<T: Send> Clone for Log<T> {
     }
 }
 
+type Before = Box<dyn Fn(&TaskInfo) + Send + Sync>;
+type After = Box<dyn Fn(&TaskInfo, &Outcome) + Send + Sync>;
+type Terminated = Box<dyn Fn() + Send + Sync>;
+
 /// Hooks made of closures.
 #[derive(Default)]
 pub(crate) struct Told {
-    before: Option<Box<dyn Fn(&TaskInfo) + Send + Sync>>,
-    after: Option<Box<dyn Fn(&TaskInfo, &Outcome) + Send + Sync>>,
-    terminated: Option<Box<dyn Fn() + Send + Sync>>,
+    before: Option<Before>,
+    after: Option<After>,
+    terminated: Option<Terminated>,
 }
 
 impl Told {
