@@ -76,6 +76,9 @@ pub(crate) struct Record {
     /// The flags that ended its last wait; for the thread itself.
     ended_by: AtomicU8,
     signalled: AtomicBool,
+    /// Whether the thread sleeps. Cleared before it takes anything, so that who sees something
+    /// gone from a queue sees this cleared too.
+    parked: AtomicBool,
 }
 
 impl fmt::Debug for Record {
@@ -94,6 +97,7 @@ impl Record {
             heeded: AtomicU8::new(INTERRUPT),
             ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
+            parked: AtomicBool::new(false),
         }
     }
 
@@ -188,11 +192,19 @@ impl Record {
         if self.must_end_wait() {
             return Parked::Interrupted;
         }
-        match clock::park(&self.parker, deadline) {
+        self.parked.store(true, Ordering::Release);
+        let woken = clock::park(&self.parker, deadline);
+        self.parked.store(false, Ordering::Release);
+        match woken {
             _ if self.must_end_wait() => Parked::Interrupted,
             Woken::Unparked => Parked::Unparked,
             Woken::TimedOut => Parked::TimedOut,
         }
+    }
+
+    /// Whether the thread sleeps in a wait.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::Acquire)
     }
 
     pub(crate) fn prepare_signal(&self) {

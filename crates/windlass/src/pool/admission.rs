@@ -75,6 +75,7 @@ impl Shared {
         let seen = self.ctl.load();
         if !seen.is_running() {
             if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {
+                self.tally.forget();
                 self.try_terminate();
                 return Err(task);
             }
@@ -126,6 +127,66 @@ fn regained(not_started: NotStarted) -> Task {
 /// What a rejection handler sees of the pool.
 pub(crate) struct View<'a>(pub(crate) &'a Arc<Shared>);
 
+impl View<'_> {
+    /// Tries, waits for room, and tries again when the pool has changed.
+    fn wait_to_execute(
+        &self,
+        mut task: Task,
+        deadline: Deadline,
+    ) -> Result<(), (Task, RejectionReason)> {
+        let me = Record::current();
+        // Enlisted before the first look: a shutdown, a larger maximum or a worker that leaves is
+        // seen below, or nudges.
+        let _enlisted = Enlisted::new(self.0, &me);
+        loop {
+            task = match self.0.admit(task) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused.task,
+            };
+            if self.is_shutdown() {
+                return Err((task, RejectionReason::Shutdown));
+            }
+            let id = task.id();
+            let put = me.heeding(|| match deadline.left() {
+                None => self.0.queue.put(task),
+                Some(left) => self.0.queue.offer_timeout(task, left),
+            });
+            match put {
+                Ok(()) => {
+                    let looked = self.0.look_again(id);
+                    return looked.map_err(|task| (task, RejectionReason::Shutdown));
+                }
+                Err(PutError::Interrupted(again)) if !me.was_interrupted() => task = again,
+                Err(PutError::Interrupted(task)) => {
+                    return Err((task, RejectionReason::Interrupted));
+                }
+                Err(PutError::TimedOut(task)) => return Err((task, RejectionReason::TimedOut)),
+                // Not for want of room, so there is nothing to wait for.
+                Err(refused) => return Err((refused.into_inner(), RejectionReason::Saturated)),
+            }
+        }
+    }
+}
+
+/// A submitter on the list of those that wait for room, for as long as this lives.
+struct Enlisted<'a> {
+    pool: &'a Shared,
+    submitter: &'a Arc<Record>,
+}
+
+impl<'a> Enlisted<'a> {
+    fn new(pool: &'a Shared, submitter: &'a Arc<Record>) -> Self {
+        pool.enlist_blocked(submitter);
+        Self { pool, submitter }
+    }
+}
+
+impl Drop for Enlisted<'_> {
+    fn drop(&mut self) {
+        self.pool.withdraw_blocked(self.submitter);
+    }
+}
+
 impl Saturated for View<'_> {
     fn is_shutdown(&self) -> bool {
         self.0.is_shutdown()
@@ -141,43 +202,14 @@ impl Saturated for View<'_> {
 
     fn execute_when_possible(
         &self,
-        mut task: Task,
+        task: Task,
         timeout: Option<Duration>,
     ) -> Result<(), RejectedExecution> {
         let deadline = timeout.map_or(Deadline::Never, Deadline::after);
-        let me = Record::current();
-        loop {
-            task = match self.0.admit(task) {
-                Ok(()) => return Ok(()),
-                Err(refused) => refused.task,
-            };
-            let id = task.id();
-            self.0.enlist_blocked(&me);
-            // Looked at after enlisting: a shutdown that is not seen here will nudge.
-            let put = if self.is_shutdown() {
-                Err(PutError::Refused(task))
-            } else {
-                me.heeding(|| match deadline.left() {
-                    None => self.0.queue.put(task),
-                    Some(left) => self.0.queue.offer_timeout(task, left),
-                })
-            };
-            self.0.withdraw_blocked(&me);
-            let (refused, reason) = match put {
-                Ok(()) => match self.0.look_again(id) {
-                    Ok(()) => return Ok(()),
-                    Err(task) => (task, RejectionReason::Shutdown),
-                },
-                Err(PutError::Interrupted(again)) if !me.was_interrupted() => {
-                    task = again;
-                    continue;
-                }
-                Err(PutError::Interrupted(task)) => (task, RejectionReason::Interrupted),
-                Err(PutError::Refused(task)) => (task, RejectionReason::Shutdown),
-                Err(late) => (late.into_inner(), RejectionReason::TimedOut),
-            };
-            return Err(RejectedExecution::new(refused, reason).with_executor(self.describe()));
-        }
+        self.wait_to_execute(task, deadline)
+            .map_err(|(task, reason)| {
+                RejectedExecution::new(task, reason).with_executor(self.describe())
+            })
     }
 
     fn describe(&self) -> String {

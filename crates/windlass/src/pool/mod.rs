@@ -18,6 +18,7 @@ mod shared;
 mod shutdown;
 mod spawn;
 mod stats;
+mod tally;
 mod worker;
 
 use std::fmt;
@@ -316,6 +317,7 @@ impl ThreadPoolExecutor {
         if let Some(task) = &removed {
             task.set_fate(Cancellation::Removed);
         }
+        self.shared().tally.forget();
         self.shared().try_terminate();
         removed
     }
@@ -323,6 +325,7 @@ impl ThreadPoolExecutor {
     /// Drops the queued tasks that have been cancelled, and says how many there were.
     pub fn purge(&self) -> usize {
         let cancelled = self.shared().queue.retain(&mut |task| !task.is_cancelled());
+        self.shared().tally.forget();
         self.shared().try_terminate();
         cancelled.len()
     }

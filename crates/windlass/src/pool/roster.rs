@@ -100,6 +100,14 @@ impl Worker {
         self.work.load(Ordering::Acquire) / 2
     }
 
+    /// Whether it may hold a task that it has not begun: it neither works nor sleeps.
+    ///
+    /// Looks at the sleep first: a worker that sleeps after a task is seen to have begun it.
+    fn is_reaching(&self) -> bool {
+        let thread = self.thread.lock().clone();
+        thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
+    }
+
     fn tell(&self, how: impl FnOnce(&Record)) {
         let thread = self.thread.lock().clone();
         if let Some(thread) = thread {
@@ -128,6 +136,15 @@ pub(crate) struct Headcount {
     pub(crate) starting: usize,
     pub(crate) largest: usize,
     pub(crate) completed: u64,
+    /// Workers that may hold a task which they have not begun.
+    pub(crate) reaching: usize,
+}
+
+impl Headcount {
+    /// How many tasks workers have begun, or were made for.
+    pub(crate) fn begun(&self) -> u64 {
+        self.completed + (self.active + self.starting) as u64
+    }
 }
 
 impl Roster {
@@ -157,17 +174,21 @@ impl Roster {
 
     pub(crate) fn headcount(&self) -> Headcount {
         let book = self.0.lock();
-        let present = book.present.iter();
-        Headcount {
+        let mut count = Headcount {
             present: book.present.len(),
-            active: present.clone().filter(|worker| worker.is_busy()).count(),
-            starting: present
-                .clone()
-                .filter(|worker| worker.is_starting())
-                .count(),
             largest: book.largest,
-            completed: book.completed_by_gone + present.map(|w| w.completed()).sum::<u64>(),
+            completed: book.completed_by_gone,
+            ..Headcount::default()
+        };
+        for worker in &book.present {
+            count.starting += usize::from(worker.is_starting());
+            count.reaching += usize::from(worker.is_reaching());
+            // In one load, or a task that ends in between would count twice or not at all.
+            let work = worker.work.load(Ordering::Acquire);
+            count.completed += work / 2;
+            count.active += usize::from(work % 2 == 1);
         }
+        count
     }
 
     /// Makes all workers look at the pool's state again, when they next wait for a task.

@@ -7,6 +7,7 @@ use super::hooks::Hooks;
 use super::rejection::RejectedExecutionHandler;
 use super::roster::Roster;
 use super::settings::Settings;
+use super::tally::Tally;
 use crate::containment::contain;
 use crate::interrupt::Record;
 use crate::queue::BlockingQueue;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) roster: Roster,
     pub(crate) termination: Termination,
     pub(crate) extras: Extras,
+    pub(crate) tally: Tally,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     handler: Mutex<Arc<dyn RejectedExecutionHandler>>,
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
@@ -76,6 +78,7 @@ impl Shared {
             handler: Mutex::new(handler),
             blocked: Mutex::new(Vec::new()),
             rejected: AtomicU64::new(0),
+            tally: Tally::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })

@@ -23,6 +23,7 @@ impl Shared {
         self.roster.interrupt_all();
         self.nudge_blocked();
         let tasks = self.queue.drain_all();
+        self.tally.forget();
         for task in &tasks {
             task.set_fate(Cancellation::Drained);
         }

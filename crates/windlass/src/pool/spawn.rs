@@ -120,12 +120,15 @@ impl Shared {
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         let ended = catch(|| self.retire(worker, &retire));
         Record::with_current(|me| me.take_flag());
-        if let Retire::Failed(failure) = &retire {
-            self.report(failure);
+        if let Retire::Failed(failure) = retire {
+            self.report(&failure);
+            discard(failure);
         }
         if let Err(payload) = ended {
             // The `terminated` hook, or the thread factory when asked for a replacement.
-            self.report(&Failure::from_panic(payload));
+            let failure = Failure::from_panic(payload);
+            self.report(&failure);
+            discard(failure);
         }
     }
 
@@ -136,6 +139,8 @@ impl Shared {
             self.ctl.remove_worker();
         }
         self.roster.leave(worker);
+        // There may be nobody left to whom a submitter that waits could hand its task.
+        self.nudge_blocked();
         self.try_terminate();
         let seen = self.ctl.load();
         if seen.state() >= RunState::Stop {

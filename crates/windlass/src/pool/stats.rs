@@ -7,9 +7,9 @@ use super::shared::Shared;
 
 /// The figures of a pool at one moment.
 ///
-/// They fit each other: `task_count` is the sum of completed, active and queued tasks, and of those
-/// that a new worker was made for and has not begun; none is counted twice on its way from the queue
-/// to a worker, unless the pool was so busy that no quiet moment was found.
+/// They fit each other, unless the pool was so busy that no quiet moment was found: no task is
+/// counted twice. `task_count` is the sum of completed, active and queued tasks, and of those on
+/// their way from the queue to a worker, so that it never falls while no task is removed.
 ///
 /// Displayed in the JDK's words:
 ///
@@ -88,23 +88,27 @@ const TRIES: usize = 8;
 
 impl Shared {
     pub(crate) fn stats(&self) -> PoolStats {
-        let mut heads = self.roster.headcount();
+        let last = self.tally.last();
+        let state = self.ctl.load().state();
+        let mut before = self.roster.headcount();
         let mut queue_len = self.queue.len();
+        let mut heads = self.roster.headcount();
         for _ in 0..TRIES {
-            let again = self.roster.headcount();
-            if again == heads {
+            if (heads.begun(), heads.active) == (before.begun(), before.active) {
                 break;
             }
-            heads = again;
+            before = heads;
             queue_len = self.queue.len();
+            heads = self.roster.headcount();
         }
-        let state = self.ctl.load().state();
+        // At the moment of the look at the queue there were at least and at most as many.
+        let ended = state >= RunState::Tidying;
+        let reaching = if ended { 0 } else { heads.reaching };
+        let least = before.begun() + queue_len as u64;
+        let most = heads.begun() + queue_len as u64 + reaching as u64;
+        let task_count = self.tally.settle(last, least, most);
         // The last workers may still be on their way out of the door when the pool has ended.
-        let pool_size = if state >= RunState::Tidying {
-            0
-        } else {
-            heads.present
-        };
+        let pool_size = if ended { 0 } else { heads.present };
         PoolStats {
             life: Life::from(state),
             pool_size,
@@ -113,7 +117,7 @@ impl Shared {
             completed_task_count: heads.completed,
             queue_len,
             queue_remaining_capacity: self.queue.remaining_capacity(),
-            task_count: heads.completed + (heads.active + heads.starting + queue_len) as u64,
+            task_count,
             rejected_count: self.rejections(),
             core_pool_size: self.settings.core(),
             maximum_pool_size: self.settings.maximum(),

@@ -42,7 +42,11 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
         worker.end();
         match ended {
             Ok(()) => {}
-            Err(failure) if pool.extras.reuses_workers => pool.report(&failure),
+            Err(failure) if pool.extras.reuses_workers => {
+                me.take_flag();
+                pool.report(&failure);
+                discard(failure);
+            }
             Err(failure) => return Retire::Failed(failure),
         }
     }
@@ -60,7 +64,11 @@ fn settle_interrupt(pool: &Shared, me: &Record) {
 
 fn run_plain(task: Task) -> Result<(), Failure> {
     match catch(|| task.run_and_tell()) {
-        Ok(_) => Ok(()),
+        Ok(ran) => {
+            // A failure that nobody else has a hold of: its payload may panic when it is dropped.
+            discard(ran);
+            Ok(())
+        }
         Err(payload) => Err(Failure::from_panic(payload)),
     }
 }
@@ -87,9 +95,14 @@ fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
             (Outcome::Failed(failure.clone()), Some(failure))
         }
     };
-    match catch(|| hooks.after_execute(&info, &outcome)) {
+    let told = catch(|| hooks.after_execute(&info, &outcome));
+    discard((info, outcome));
+    match told {
         // The hook's own failure takes the place of the task's.
-        Err(payload) => Err(Failure::from_panic(payload)),
+        Err(payload) => {
+            discard(uncaught);
+            Err(Failure::from_panic(payload))
+        }
         Ok(()) => uncaught.map_or(Ok(()), Err),
     }
 }

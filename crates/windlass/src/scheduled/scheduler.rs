@@ -114,12 +114,16 @@ impl Scheduler {
 
     /// Takes a task out of the queue.
     pub(super) fn remove(&self, id: TaskId, schedule: Option<&Schedule>) -> Option<Task> {
-        match schedule {
+        let removed = match schedule {
             Some(schedule) => self
                 .queue
                 .remove_with(|heap| heap.remove_scheduled(id, schedule)),
             None => self.queue.remove_first(&mut |task| task.id() == id),
+        };
+        if let Some(pool) = self.pool() {
+            pool.tally.forget();
         }
+        removed
     }
 
     /// Whether a task may run in the pool's present state.
@@ -158,6 +162,7 @@ impl Scheduler {
             };
             stays && !task.is_cancelled()
         });
+        pool.tally.forget();
         for task in gone {
             task.cancel();
         }

@@ -1,0 +1,211 @@
+//! What the pool's tests watch with: a log, hooks made of closures, a factory that counts, a task
+//! that holds its worker.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use windlass::pool::{Builder, Hooks, Outcome, TaskInfo};
+use windlass::queue::{BlockingQueue, BlockingQueueExt, LinkedBlockingQueue};
+use windlass::testing::{Gate, PATIENCE, until};
+use windlass::thread_factory::{ThreadBody, ThreadFactory};
+use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
+
+/// What happened, in order; shared by cloning.
+pub(crate) struct Log<T: Send>(Arc<LinkedBlockingQueue<T>>);
+
+impl<T: Send + Clone> Log<T> {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(LinkedBlockingQueue::new()))
+    }
+
+    pub(crate) fn note(&self, entry: T) {
+        self.0.offer(entry).unwrap();
+    }
+
+    pub(crate) fn entries(&self) -> Vec<T> {
+        self.0.snapshot()
+    }
+}
+
+impl<T: Send> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+type Before = Box<dyn Fn(&TaskInfo) + Send + Sync>;
+type After = Box<dyn Fn(&TaskInfo, &Outcome) + Send + Sync>;
+type Terminated = Box<dyn Fn() + Send + Sync>;
+
+/// Hooks made of closures.
+#[derive(Default)]
+pub(crate) struct Told {
+    before: Option<Before>,
+    after: Option<After>,
+    terminated: Option<Terminated>,
+}
+
+impl Told {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn before(mut self, f: impl Fn(&TaskInfo) + Send + Sync + 'static) -> Self {
+        self.before = Some(Box::new(f));
+        self
+    }
+
+    pub(crate) fn after(mut self, f: impl Fn(&TaskInfo, &Outcome) + Send + Sync + 'static) -> Self {
+        self.after = Some(Box::new(f));
+        self
+    }
+
+    pub(crate) fn terminated(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.terminated = Some(Box::new(f));
+        self
+    }
+}
+
+impl Hooks for Told {
+    fn before_execute(&self, task: &TaskInfo) {
+        if let Some(before) = &self.before {
+            before(task);
+        }
+    }
+
+    fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+        if let Some(after) = &self.after {
+            after(task, outcome);
+        }
+    }
+
+    fn terminated(&self) {
+        if let Some(terminated) = &self.terminated {
+            terminated();
+        }
+    }
+}
+
+/// Counts the threads it has made and those that are left; refuses on demand. Shared by cloning.
+#[derive(Clone, Default)]
+pub(crate) struct CountingFactory(Arc<Count>);
+
+#[derive(Default)]
+struct Count {
+    made: AtomicUsize,
+    live: AtomicUsize,
+    refuses: AtomicBool,
+}
+
+impl CountingFactory {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that makes no threads.
+    pub(crate) fn refusing() -> Self {
+        let factory = Self::default();
+        factory.0.refuses.store(true, Ordering::SeqCst);
+        factory
+    }
+
+    pub(crate) fn made(&self) -> usize {
+        self.0.made.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.0.live.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn await_live(&self, count: usize) {
+        until("the number of live threads", || self.live() == count);
+    }
+}
+
+impl ThreadFactory for CountingFactory {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        if self.0.refuses.load(Ordering::SeqCst) {
+            return Err(io::Error::other("no threads today"));
+        }
+        self.0.made.fetch_add(1, Ordering::SeqCst);
+        self.0.live.fetch_add(1, Ordering::SeqCst);
+        let count = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().spawn(move || {
+            body.run();
+            count.live.fetch_sub(1, Ordering::SeqCst);
+        });
+        thread.map(drop)
+    }
+}
+
+impl fmt::Debug for CountingFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CountingFactory({})", self.made())
+    }
+}
+
+/// Tasks that hold their workers until they are released.
+#[derive(Clone, Default)]
+pub(crate) struct Blocker {
+    gate: Gate,
+}
+
+impl Blocker {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Holds `count` workers of the pool; they are in it when this returns.
+    pub(crate) fn occupy(pool: &ThreadPoolExecutor, count: usize) -> Self {
+        let blocker = Self::new();
+        for _ in 0..count {
+            pool.execute(blocker.body()).unwrap();
+        }
+        blocker.gate.await_waiting(count);
+        blocker
+    }
+
+    /// A task that holds its worker, whatever interrupts come.
+    pub(crate) fn body(&self) -> impl FnOnce() + Send + use<> {
+        let gate = self.gate.clone();
+        move || gate.pass_uninterruptibly()
+    }
+
+    pub(crate) fn await_held(&self, count: usize) {
+        self.gate.await_waiting(count);
+    }
+
+    pub(crate) fn release(&self) {
+        self.gate.open();
+    }
+}
+
+/// A pool of as many workers, and no more.
+pub(crate) fn fixed(workers: u32) -> Builder {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(workers)
+        .maximum_pool_size(workers)
+}
+
+/// Shuts down, waits for the end, and sees that everything is at rest.
+pub(crate) fn finish(pool: &ThreadPoolExecutor) {
+    pool.shutdown();
+    assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+    assert_at_rest(pool);
+}
+
+/// What holds for every pool that has terminated.
+pub(crate) fn assert_at_rest(pool: &ThreadPoolExecutor) {
+    let stats = pool.stats();
+    assert_eq!(
+        (stats.queue_len, stats.active_count, stats.pool_size),
+        (0, 0, 0),
+        "{stats}"
+    );
+    assert_eq!(stats.task_count, stats.completed_task_count);
+    assert!(pool.is_shutdown() && pool.is_terminated() && !pool.is_terminating());
+    assert_eq!(pool.await_termination(Duration::ZERO), Ok(true));
+}
