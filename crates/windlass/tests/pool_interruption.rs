@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use recording::{Blocker, Log, Told, finish, fixed};
 use windlass::interrupt::{self, is_interrupted};
-use windlass::testing::{Gate, PATIENCE, until};
+use windlass::testing::{Gate, Latch, PATIENCE, until};
 use windlass::{ExecutorService, Submit};
 
 /// Hooks that note whether the worker is interrupted.
@@ -229,4 +229,23 @@ fn twenty_thousand_racing_cancels_leak_no_interrupt_into_the_next_task() {
     }
     finish(&pool);
     assert_eq!(leaks, 0, "of {ROUNDS} cancels {won} came in time");
+}
+
+/// INT-008
+#[test]
+fn a_task_that_swallowed_its_interrupt_is_clear_while_the_pool_stops() {
+    let pool = fixed(1).build().unwrap();
+    let (started, gate) = (Latch::new(1), Gate::new());
+    let (begun, never) = (started.clone(), gate.clone());
+    let mut seen = pool
+        .submit(move || {
+            begun.count_down();
+            let ended = never.pass().is_err();
+            (ended, interrupt::is_interrupted())
+        })
+        .unwrap();
+    started.wait();
+    drop(pool.shutdown_now());
+    assert_eq!(seen.get().unwrap(), (true, false));
+    pool.close();
 }
