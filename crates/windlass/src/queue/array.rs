@@ -5,7 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::blocking::Blocking;
-use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use super::line::Line;
+use super::{BlockingQueue, CapacityError, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 
 /// A bounded first-in-first-out queue that never allocates after it was made.
@@ -24,14 +25,7 @@ use crate::interrupt::Interrupted;
 /// assert!(queue.offer("third").unwrap_err().is_full());
 /// assert_eq!(queue.take().unwrap(), "first");
 /// ```
-pub struct ArrayBlockingQueue<T: Send>(Blocking<Ring<T>>);
-
-/// The ring. A `VecDeque` that is never filled beyond the capacity it was made with is one.
-#[derive(Debug)]
-struct Ring<T> {
-    items: VecDeque<T>,
-    capacity: usize,
-}
+pub struct ArrayBlockingQueue<T: Send>(Blocking<Line<T>>);
 
 impl<T: Send> ArrayBlockingQueue<T> {
     /// Makes a queue with room for `capacity` elements.
@@ -65,6 +59,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
+        // Never filled beyond the capacity that it is made with: a ring that does not grow.
         let mut items = VecDeque::with_capacity(capacity);
         for element in elements {
             if items.len() == capacity {
@@ -73,7 +68,10 @@ impl<T: Send> ArrayBlockingQueue<T> {
             items.push_back(element);
         }
         Ok(Self(Blocking::with_fairness(
-            Ring { items, capacity },
+            Line {
+                items,
+                capacity: Some(capacity),
+            },
             fairness,
         )))
     }
@@ -82,42 +80,6 @@ impl<T: Send> ArrayBlockingQueue<T> {
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
         self.0.fairness()
-    }
-}
-
-impl<T: Send> Discipline for Ring<T> {
-    type Item = T;
-
-    fn push(&mut self, item: T) {
-        self.items.push_back(item);
-    }
-
-    fn pop(&mut self) -> Option<T> {
-        self.items.pop_front()
-    }
-
-    fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    fn peek(&self) -> Option<&T> {
-        self.items.front()
-    }
-
-    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
-        Box::new(self.items.iter())
-    }
-
-    fn remove(&mut self, at: usize) -> T {
-        self.items.remove(at).expect("the place comes from `iter`")
-    }
-
-    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
-        super::discipline::partition(&mut self.items, keep)
-    }
-
-    fn capacity(&self) -> Option<usize> {
-        Some(self.capacity)
     }
 }
 

@@ -5,8 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::blocking::{Blocking, timed};
+use super::line::Line;
 use super::precedence::Precedence;
-use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting, discipline};
+use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 
@@ -28,13 +29,7 @@ use crate::sync::Deadline;
 /// assert_eq!(deque.poll_last(), Some(3));
 /// assert_eq!(deque.take().unwrap(), 1);
 /// ```
-pub struct LinkedBlockingDeque<T: Send>(Blocking<Ends<T>>);
-
-#[derive(Debug)]
-struct Ends<T> {
-    items: VecDeque<T>,
-    capacity: Option<usize>,
-}
+pub struct LinkedBlockingDeque<T: Send>(Blocking<Line<T>>);
 
 impl<T: Send> LinkedBlockingDeque<T> {
     /// Makes a deque without a bound.
@@ -56,9 +51,9 @@ impl<T: Send> LinkedBlockingDeque<T> {
     }
 
     fn from_ends(items: VecDeque<T>, capacity: Option<usize>) -> Self {
-        let ends = Ends { items, capacity };
+        let line = Line { items, capacity };
         Self(Blocking::configured(
-            ends,
+            line,
             Fairness::Unfair,
             Precedence::TIMED,
         ))
@@ -72,7 +67,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     #[doc(alias = "push")]
     #[doc(alias = "addFirst")]
     pub fn offer_first(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, None, Ends::push_front)
+        self.0.insert(item, None, Line::push_front)
     }
 
     /// Places the element at the tail if there is room right now.
@@ -82,7 +77,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// [`PutError::Full`], with the element.
     #[doc(alias = "addLast")]
     pub fn offer_last(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, None, Ends::push)
+        self.0.insert(item, None, Line::push)
     }
 
     /// Places the element at the head, waiting for room for as long as `timeout`.
@@ -91,7 +86,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
     pub fn offer_first_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(timed(timeout)), Ends::push_front)
+        self.0.insert(item, Some(timed(timeout)), Line::push_front)
     }
 
     /// Places the element at the tail, waiting for room for as long as `timeout`.
@@ -100,7 +95,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
     pub fn offer_last_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(timed(timeout)), Ends::push)
+        self.0.insert(item, Some(timed(timeout)), Line::push)
     }
 
     /// Places the element at the head, waiting for room.
@@ -109,7 +104,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::Interrupted`], with the element.
     pub fn put_first(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(Deadline::Never), Ends::push_front)
+        self.0.insert(item, Some(Deadline::Never), Line::push_front)
     }
 
     /// Places the element at the tail, waiting for room.
@@ -118,18 +113,18 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::Interrupted`], with the element.
     pub fn put_last(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(Deadline::Never), Ends::push)
+        self.0.insert(item, Some(Deadline::Never), Line::push)
     }
 
     /// Takes the element at the head if there is one right now.
     #[doc(alias = "pop")]
     pub fn poll_first(&self) -> Option<T> {
-        self.0.extract(None, Ends::pop).unwrap_or(None)
+        self.0.extract(None, Line::pop).unwrap_or(None)
     }
 
     /// Takes the element at the tail if there is one right now.
     pub fn poll_last(&self) -> Option<T> {
-        self.0.extract(None, Ends::pop_back).unwrap_or(None)
+        self.0.extract(None, Line::pop_back).unwrap_or(None)
     }
 
     /// Takes the element at the head, waiting for one for as long as `timeout`.
@@ -138,7 +133,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`Interrupted`].
     pub fn poll_first_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.0.extract(Some(timed(timeout)), Ends::pop)
+        self.0.extract(Some(timed(timeout)), Line::pop)
     }
 
     /// Takes the element at the tail, waiting for one for as long as `timeout`.
@@ -147,7 +142,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`Interrupted`].
     pub fn poll_last_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.0.extract(Some(timed(timeout)), Ends::pop_back)
+        self.0.extract(Some(timed(timeout)), Line::pop_back)
     }
 
     /// Takes the element at the head, waiting for one.
@@ -156,7 +151,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`Interrupted`].
     pub fn take_first(&self) -> Result<T, Interrupted> {
-        self.take_with(Ends::pop)
+        self.take_with(Line::pop)
     }
 
     /// Takes the element at the tail, waiting for one.
@@ -165,10 +160,10 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`Interrupted`].
     pub fn take_last(&self) -> Result<T, Interrupted> {
-        self.take_with(Ends::pop_back)
+        self.take_with(Line::pop_back)
     }
 
-    fn take_with(&self, pop: fn(&mut Ends<T>) -> Option<T>) -> Result<T, Interrupted> {
+    fn take_with(&self, pop: fn(&mut Line<T>) -> Option<T>) -> Result<T, Interrupted> {
         loop {
             if let Some(item) = self.0.extract(Some(Deadline::Never), pop)? {
                 return Ok(item);
@@ -212,52 +207,6 @@ impl<T: Send> Default for LinkedBlockingDeque<T> {
 impl<T: Send> FromIterator<T> for LinkedBlockingDeque<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::from_ends(items.into_iter().collect(), None)
-    }
-}
-
-impl<T> Ends<T> {
-    fn push_front(&mut self, item: T) {
-        self.items.push_front(item);
-    }
-
-    fn pop_back(&mut self) -> Option<T> {
-        self.items.pop_back()
-    }
-}
-
-impl<T: Send> Discipline for Ends<T> {
-    type Item = T;
-
-    fn push(&mut self, item: T) {
-        self.items.push_back(item);
-    }
-
-    fn pop(&mut self) -> Option<T> {
-        self.items.pop_front()
-    }
-
-    fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    fn peek(&self) -> Option<&T> {
-        self.items.front()
-    }
-
-    fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
-        Box::new(self.items.iter())
-    }
-
-    fn remove(&mut self, at: usize) -> T {
-        self.items.remove(at).expect("the place comes from `iter`")
-    }
-
-    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
-        discipline::partition(&mut self.items, keep)
-    }
-
-    fn capacity(&self) -> Option<usize> {
-        self.capacity
     }
 }
 

@@ -5,14 +5,14 @@
 //! always in exactly one place, and a partner that gives up takes its place in line with it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocking::timed;
+use super::handoff::{Slot, receive};
 use super::lock::QueueLock;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
-use crate::sync::{Deadline, Mutex, mutant};
+use crate::sync::{Deadline, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
@@ -38,9 +38,6 @@ pub struct SynchronousQueue<T: Send> {
     lock: QueueLock<State<T>>,
     fairness: Fairness,
 }
-
-/// Where a taker receives; filled under the queue's lock before the taker is signalled.
-type Slot<T> = Arc<Mutex<Option<T>>>;
 
 /// Never are there both takers and putters: the second to come serves the first.
 struct State<T> {
@@ -127,33 +124,7 @@ impl<T: Send> SynchronousQueue<T> {
         let Some(deadline) = deadline else {
             return Ok(None);
         };
-        if deadline.has_passed() {
-            drop(state);
-            return if ends_wait() {
-                Err(Interrupted)
-            } else {
-                Ok(None)
-            };
-        }
-        let slot = Slot::default();
-        let place = Arc::clone(&slot);
-        let waited = wait(
-            self.lock.mutex(),
-            state,
-            |state| &mut state.takers,
-            place,
-            deadline,
-        );
-        drop(waited.guard);
-        match waited.how {
-            // Mutant: an interrupt ends a take that has received.
-            Wait::Signalled if mutant!("interrupt_beats_delivery") && ends_wait() => {
-                Err(Interrupted)
-            }
-            Wait::Signalled => Ok(slot.lock().take()),
-            Wait::TimedOut => Ok(None),
-            Wait::Interrupted => Err(Interrupted),
-        }
+        receive(&self.lock, state, |state| &mut state.takers, deadline)
     }
 }
 

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocking::timed;
+use super::handoff::{Slot, receive};
 use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
 use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, Mutex, mutant};
-use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
+use crate::sync::{Deadline, mutant};
+use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep};
 
 /// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
 /// when the element has been received.
@@ -40,9 +41,6 @@ pub struct LinkedTransferQueue<T: Send> {
     lock: QueueLock<State<T>>,
     shown_len: AtomicUsize,
 }
-
-/// Where a taker receives; filled under the queue's lock before the taker is signalled.
-type Slot<T> = Arc<Mutex<Option<T>>>;
 
 struct State<T> {
     line: VecDeque<Entry<T>>,
@@ -208,29 +206,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         let Some(deadline) = deadline else {
             return Ok(None);
         };
-        if deadline.has_passed() {
-            drop(state);
-            return if ends_wait() {
-                Err(Interrupted)
-            } else {
-                Ok(None)
-            };
-        }
-        let slot = Slot::default();
-        let place = Arc::clone(&slot);
-        let waited = wait(
-            self.lock.mutex(),
-            state,
-            |state| &mut state.takers,
-            place,
-            deadline,
-        );
-        drop(waited.guard);
-        match waited.how {
-            Wait::Signalled => Ok(slot.lock().take()),
-            Wait::TimedOut => Ok(None),
-            Wait::Interrupted => Err(Interrupted),
-        }
+        receive(&self.lock, state, |state| &mut state.takers, deadline)
     }
 
     /// Takes entries out with `f`, which may be user code, and signals their senders.
