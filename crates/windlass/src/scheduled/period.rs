@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::sync::clock;
+use crate::sync::clock::{self, Clock};
 
 /// How a periodic task repeats.
 ///
@@ -111,19 +111,20 @@ impl Period {
     }
 
     /// The beat of the first run; `None` if there is none.
-    pub(super) fn first(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn first(&self, clock: &Clock) -> Option<Instant> {
         match &self.kind {
-            Kind::Rate(_) | Kind::Delay(_) => Some(after(now, self.initial)),
-            Kind::Calendar(calendar) => next_in(&**calendar, now),
+            Kind::Rate(_) | Kind::Delay(_) => Some(after(clock.now(), self.initial)),
+            Kind::Calendar(calendar) => next_in(&**calendar, clock),
         }
     }
 
     /// The beat of the next run, after a run that was due at `due` has ended now.
-    pub(super) fn next(&self, due: Instant, now: Instant) -> Option<Instant> {
+    pub(super) fn next(&self, due: Instant, clock: &Clock) -> Option<Instant> {
+        let now = clock.now();
         match &self.kind {
             Kind::Delay(delay) => Some(after(now, *delay)),
             Kind::Rate(period) => Some(next_beat(due, now, *period, self.missed)),
-            Kind::Calendar(calendar) => next_in(&**calendar, now),
+            Kind::Calendar(calendar) => next_in(&**calendar, clock),
         }
     }
 
@@ -160,8 +161,8 @@ fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -
     }
 }
 
-fn next_in(calendar: &dyn Calendar, now: Instant) -> Option<Instant> {
-    let wall = clock::wall_now();
+fn next_in(calendar: &dyn Calendar, clock: &Clock) -> Option<Instant> {
+    let (now, wall) = (clock.now(), clock.wall_now());
     let next = calendar.next_after(wall)?;
     Some(after(
         now,

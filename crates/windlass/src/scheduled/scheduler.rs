@@ -10,7 +10,7 @@ use crate::pool::{RunState, Shared};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::clock;
+use crate::sync::clock::Clock;
 use crate::task::{Failure, Home, Schedule, Task, TaskId};
 
 /// Wraps each run of a scheduled task.
@@ -25,6 +25,8 @@ pub struct Scheduler {
     pool: Mutex<Weak<Shared>>,
     pub(super) queue: Arc<Blocking<TimerHeap>>,
     policies: Policies,
+    /// The clock of the pool, whatever clock a submitter has.
+    pub(super) clock: Clock,
     pub(super) decorate: Option<Decorate>,
     pub(super) on_failure: Option<OnFailure>,
 }
@@ -39,7 +41,8 @@ struct Policies {
 
 impl Scheduler {
     pub(super) fn new(decorate: Option<Decorate>, on_failure: Option<OnFailure>) -> Self {
-        let heap = TimerHeap::default();
+        let clock = Clock::current();
+        let heap = TimerHeap::new(clock.clone());
         Self {
             pool: Mutex::new(Weak::new()),
             queue: Arc::new(Blocking::configured(
@@ -52,6 +55,7 @@ impl Scheduler {
                 run_delayed: AtomicBool::new(true),
                 remove_on_cancel: AtomicBool::new(false),
             },
+            clock,
             decorate,
             on_failure,
         }
@@ -69,7 +73,13 @@ impl Scheduler {
     pub(super) fn schedule(self: &Arc<Self>, due: Instant, is_periodic: bool) -> Arc<Schedule> {
         let sequence = self.queue.with(|state| (state.items.next_sequence(), ()));
         let this: Weak<Self> = Arc::downgrade(self);
-        Arc::new(Schedule::new(due, sequence, is_periodic, this))
+        Arc::new(Schedule::new(
+            due,
+            sequence,
+            is_periodic,
+            this,
+            self.clock.clone(),
+        ))
     }
 
     /// Queues a task that is due now or later, and makes sure that there is a worker for it.
@@ -153,7 +163,7 @@ impl Scheduler {
     /// Throws out what is not to run any more after a shutdown; what is due stays.
     pub(super) fn on_shutdown(&self, pool: &Shared) {
         let (periodic, delayed) = (self.continues_periodic(), self.runs_delayed());
-        let now = clock::now();
+        let now = self.clock.now();
         let gone = self.queue.retain(&mut |task| {
             let stays = match task.schedule() {
                 Some(schedule) if schedule.is_periodic() => periodic,
@@ -204,7 +214,7 @@ impl Scheduler {
 }
 
 fn is_due(schedule: Option<&Schedule>) -> bool {
-    schedule.is_none_or(|schedule| schedule.delay(clock::now()) == Duration::ZERO)
+    schedule.is_none_or(|schedule| schedule.delay() == Duration::ZERO)
 }
 
 impl Home for Scheduler {

@@ -7,7 +7,6 @@ use super::period::Period;
 use super::scheduler::Scheduler;
 use crate::containment::contain;
 use crate::sync::Mutex;
-use crate::sync::clock;
 use crate::task::{Cancellation, Header, Ran, Runnable, Schedule, Snapshot, Task};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
@@ -44,7 +43,7 @@ impl Turn {
     fn go_on(&self, scheduler: &Scheduler) {
         let next = {
             let mut beat = self.beat.lock();
-            let next = self.period.next(*beat, clock::now());
+            let next = self.period.next(*beat, &scheduler.clock);
             *beat = next.unwrap_or(*beat);
             next
         };

@@ -1,0 +1,47 @@
+//! Scheduled tasks where something else goes wrong: a calendar, a hook, a foreign clock.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::time::Duration;
+
+use windlass::clock::TestClock;
+use windlass::testing::{Gate, PATIENCE, within_patience};
+use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A delay counts on the clock that the pool was built with, whichever clock the submitter has.
+#[test]
+fn a_pool_keeps_its_own_clock_whoever_schedules() {
+    let clock = TestClock::new();
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    clock.advance(HOUR);
+    let mut late = pool.schedule(HOUR, || ()).unwrap();
+    assert_eq!(late.delay(), HOUR);
+    assert!(clock.await_sleepers(1, PATIENCE));
+    assert_eq!(clock.next_wake_up(), Some(HOUR));
+    clock.advance(HOUR);
+    within_patience("the task", move || late.get().unwrap());
+}
+
+/// What is due is judged by the pool's clock too.
+#[test]
+fn a_shutdown_keeps_what_is_due_on_the_clock_of_the_pool() {
+    let clock = TestClock::new();
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    pool.set_run_delayed_after_shutdown(false);
+    let gate = Gate::new();
+    let blocker = gate.clone();
+    let first = pool.schedule(Duration::ZERO, move || blocker.pass());
+    gate.await_waiting(1);
+    let due = pool.schedule(HOUR, || ()).unwrap();
+    let undue = pool.schedule(HOUR * 2, || ()).unwrap();
+    clock.advance(HOUR);
+    pool.shutdown();
+    assert!(!due.is_done());
+    assert!(undue.is_cancelled());
+    gate.open();
+    pool.close();
+    assert!(due.is_done() && !due.is_cancelled());
+    drop(first);
+}
