@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use windlass::clock::TestClock;
+use windlass::scheduled::{Calendar, Period};
 use windlass::testing::{Gate, PATIENCE, within_patience};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor};
 
@@ -44,4 +45,37 @@ fn a_shutdown_keeps_what_is_due_on_the_clock_of_the_pool() {
     pool.close();
     assert!(due.is_done() && !due.is_cancelled());
     drop(first);
+}
+
+struct Moody;
+
+impl Calendar for Moody {
+    fn next_after(&self, now: SystemTime) -> Option<SystemTime> {
+        static ASKED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let before = ASKED.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        assert!(before == 0, "no such day");
+        Some(now)
+    }
+}
+
+/// A panic in a calendar ends its task as a failure of the task would: nobody waits for ever.
+#[test]
+fn a_calendar_that_panics_is_the_failure_of_its_task() {
+    let told = Gate::new();
+    let tell = told.clone();
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .on_periodic_failure(move |_, _, failure| {
+            assert_eq!(failure.message(), Some("no such day"));
+            tell.open();
+        })
+        .build();
+    let mut task = pool
+        .schedule_periodic(Period::calendar(Moody), || ())
+        .unwrap();
+    let (outcome, runs) = within_patience("the end of the task", move || (task.get(), task.runs()));
+    let failure = outcome.unwrap_err().into_failure().unwrap();
+    assert_eq!(failure.message(), Some("no such day"));
+    assert_eq!(runs, 1);
+    told.pass().unwrap();
+    pool.close();
 }

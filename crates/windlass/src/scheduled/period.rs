@@ -54,7 +54,10 @@ pub enum MissedRuns {
 ///
 /// With the feature `cron`, `scheduled::Cron` is one.
 pub trait Calendar: Send + Sync {
-    /// The first of its times after `now`; `None` if there is none.
+    /// The first of its times after `now`; `None` if there is none, which ends the task.
+    ///
+    /// Called without a lock, on the thread that schedules and then after each run. A panic there is
+    /// the failure of the task.
     fn next_after(&self, now: SystemTime) -> Option<SystemTime>;
 }
 

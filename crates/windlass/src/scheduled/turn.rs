@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use super::period::Period;
 use super::scheduler::Scheduler;
-use crate::containment::contain;
+use crate::containment::{catch, contain};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Header, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, Ran, Runnable, Schedule, Snapshot, Task};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
 pub(super) struct Turn {
@@ -40,15 +40,23 @@ impl Turn {
     }
 
     /// Queues the next turn, or ends the task where there is none.
-    fn go_on(&self, scheduler: &Scheduler) {
-        let next = {
-            let mut beat = self.beat.lock();
-            let next = self.period.next(*beat, &scheduler.clock);
-            *beat = next.unwrap_or(*beat);
-            next
+    fn go_on(&self, scheduler: &Scheduler) -> Ran {
+        // Copied out: a calendar is user code, and not to be called under a lock.
+        let beat = *self.beat.lock();
+        let next = match catch(|| self.period.next(beat, &scheduler.clock)) {
+            Ok(next) => next,
+            Err(payload) => {
+                let failure = Failure::from_panic(payload);
+                return if self.cell.fail(failure.clone()) {
+                    Ran::Failed(failure)
+                } else {
+                    Ran::Void
+                };
+            }
         };
         match (next, self.me.upgrade()) {
             (Some(beat), Some(me)) => {
+                *self.beat.lock() = beat;
                 let salt = self.schedule.sequence().rotate_left(32) ^ self.schedule.runs();
                 self.schedule.set_due(self.period.jittered(beat, salt));
                 scheduler.take_again(Task::of_cell(me));
@@ -57,6 +65,7 @@ impl Turn {
                 self.cell.cancel(false, Cancellation::Requested);
             }
         }
+        Ran::Well
     }
 }
 
@@ -70,16 +79,13 @@ impl Runnable for Turn {
             self.cell.cancel(false, Cancellation::Requested);
             return Ran::Void;
         };
-        let ran = self.cell.run_and_reset();
-        match &ran {
-            Ran::Well => self.go_on(&scheduler),
-            Ran::Failed(failure) => {
-                if let Some(on_failure) = &scheduler.on_failure {
-                    let header = self.cell.header();
-                    contain(|| on_failure(header.id(), header.name(), failure));
-                }
-            }
-            Ran::Void => {}
+        let mut ran = self.cell.run_and_reset();
+        if matches!(ran, Ran::Well) {
+            ran = self.go_on(&scheduler);
+        }
+        if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &scheduler.on_failure) {
+            let header = self.cell.header();
+            contain(|| on_failure(header.id(), header.name(), failure));
         }
         ran
     }
@@ -90,6 +96,10 @@ impl Runnable for Turn {
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
         self.cell.cancel(interrupt, why)
+    }
+
+    fn fail(&self, failure: Failure) -> bool {
+        self.cell.fail(failure)
     }
 
     fn state(&self) -> Snapshot {
