@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use windlass::clock::TestClock;
 use windlass::scheduled::{Calendar, Period};
-use windlass::testing::{Gate, PATIENCE, within_patience};
+use windlass::testing::{Gate, PATIENCE, until, within_patience};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -77,5 +77,25 @@ fn a_calendar_that_panics_is_the_failure_of_its_task() {
     assert_eq!(failure.message(), Some("no such day"));
     assert_eq!(runs, 1);
     told.pass().unwrap();
+    pool.close();
+}
+
+/// A run that has come to its end counts, also if its task was cancelled in the middle of it.
+#[test]
+fn a_run_counts_though_its_task_was_cancelled_meanwhile() {
+    let pool = ScheduledThreadPoolExecutor::new(1);
+    let gate = Gate::new();
+    let inside = gate.clone();
+    let task = pool
+        .schedule_at_fixed_rate(Duration::ZERO, HOUR, move || inside.pass_uninterruptibly())
+        .unwrap();
+    gate.await_waiting(1);
+    assert!(task.cancel());
+    assert_eq!(task.runs(), 0);
+    gate.open();
+    until("the run has ended", || {
+        pool.stats().completed_task_count == 1
+    });
+    assert_eq!(task.runs(), 1);
     pool.close();
 }
