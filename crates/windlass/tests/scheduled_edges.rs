@@ -80,6 +80,24 @@ fn a_calendar_that_panics_is_the_failure_of_its_task() {
     pool.close();
 }
 
+/// Tasks with one beat and jitter do not come all at once, not even the first time.
+#[test]
+fn jitter_spreads_first_runs_too() {
+    let clock = TestClock::new();
+    clock.enter(|| {
+        let pool = ScheduledThreadPoolExecutor::new(0);
+        let period = Period::fixed_rate(HOUR).with_jitter(HOUR);
+        let mut delays: Vec<_> = (0..10)
+            .map(|_| pool.schedule_periodic(period.clone(), || ()).unwrap())
+            .map(|task| task.delay())
+            .collect();
+        delays.sort();
+        delays.dedup();
+        assert!(delays.len() > 5, "{delays:?}");
+        drop(pool.shutdown_now());
+    });
+}
+
 /// A run that has come to its end counts, also if its task was cancelled in the middle of it.
 #[test]
 fn a_run_counts_though_its_task_was_cancelled_meanwhile() {

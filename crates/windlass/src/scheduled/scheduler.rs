@@ -1,6 +1,7 @@
 //! What the parts of one scheduled pool share: the queue of what is to come, and the policies.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub struct Scheduler {
     policies: Policies,
     /// The clock of the pool, whatever clock a submitter has.
     pub(super) clock: Clock,
+    /// Makes the jitter of this pool another than that of all others, on other machines too.
+    seed: u64,
     pub(super) decorate: Option<Decorate>,
     pub(super) on_failure: Option<OnFailure>,
 }
@@ -56,6 +59,7 @@ impl Scheduler {
                 remove_on_cancel: AtomicBool::new(false),
             },
             clock,
+            seed: RandomState::new().hash_one(()),
             decorate,
             on_failure,
         }
@@ -80,6 +84,11 @@ impl Scheduler {
             this,
             self.clock.clone(),
         ))
+    }
+
+    /// A number of its own for each run of each task, for jitter.
+    pub(super) fn salt(&self, schedule: &Schedule) -> u64 {
+        self.seed ^ schedule.sequence().rotate_left(32) ^ schedule.runs()
     }
 
     /// Queues a task that is due now or later, and makes sure that there is a worker for it.

@@ -57,7 +57,7 @@ impl Turn {
         match (next, self.me.upgrade()) {
             (Some(beat), Some(me)) => {
                 *self.beat.lock() = beat;
-                let salt = self.schedule.sequence().rotate_left(32) ^ self.schedule.runs();
+                let salt = scheduler.salt(&self.schedule);
                 self.schedule.set_due(self.period.jittered(beat, salt));
                 scheduler.take_again(Task::of_cell(me));
             }
