@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use windlass::clock::TestClock;
+use windlass::pool::Hooks;
 use windlass::scheduled::{Calendar, Period};
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
+use windlass::thread_factory::{ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -116,4 +120,45 @@ fn a_run_counts_though_its_task_was_cancelled_meanwhile() {
     });
     assert_eq!(task.runs(), 1);
     pool.close();
+}
+
+#[derive(Debug)]
+struct NoThreads;
+
+impl ThreadFactory for NoThreads {
+    fn new_thread(&self, _body: ThreadBody) -> io::Result<()> {
+        Err(io::Error::other("no threads today"))
+    }
+}
+
+struct Grumpy;
+
+impl Hooks for Grumpy {
+    fn terminated(&self) {
+        panic!("grumpy");
+    }
+}
+
+/// A cancel that ends the pool reports what its last hook did, and still wakes who waits.
+#[test]
+fn a_hook_that_panics_at_the_end_does_not_get_between_a_cancel_and_a_getter() {
+    let reported = Gate::new();
+    let report = reported.clone();
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .thread_factory(Arc::new(NoThreads))
+        .hooks(Arc::new(Grumpy))
+        .uncaught_handler(move |_| report.open())
+        .build();
+    pool.set_remove_on_cancel(true);
+    let mut task = pool.schedule(HOUR, || ()).unwrap();
+    let control = task.control();
+    pool.shutdown();
+    let getter = windlass::interrupt::spawn(move || task.get().is_err());
+    assert!(control.cancel());
+    assert!(pool.is_terminated());
+    reported.pass().unwrap();
+    assert!(within_patience("the getter", move || getter
+        .join()
+        .unwrap()
+        .unwrap()));
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::heap::TimerHeap;
+use crate::containment::catch;
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::pool::{RunState, Shared};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
@@ -231,7 +232,10 @@ impl Home for Scheduler {
         if self.removes_on_cancel() && schedule.place().is_some() {
             drop(self.remove(id, Some(schedule)));
             if let Some(pool) = self.pool() {
-                pool.try_terminate();
+                // The canceller has yet to wake those who wait, whatever the pool's last hook does.
+                if let Err(payload) = catch(|| pool.try_terminate()) {
+                    pool.report(&Failure::from_panic(payload));
+                }
             }
         }
     }
