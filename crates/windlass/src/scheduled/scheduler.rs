@@ -100,36 +100,43 @@ impl Scheduler {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
-        self.enqueue(&pool, pool.stamp(task));
-        Ok(())
+        match self.enqueue(&pool, pool.stamp(task)) {
+            None => Ok(()),
+            Some(task) => pool.reject(task),
+        }
     }
 
     /// Queues the next turn of a periodic task, or ends it if the pool does not go on with it.
     pub(super) fn take_again(&self, task: Task) {
-        match self.pool() {
+        let refused = match self.pool() {
             Some(pool) if self.may_run(&pool, &task) => self.enqueue(&pool, pool.stamp(task)),
-            _ => {
-                task.cancel();
-            }
+            _ => Some(task),
+        };
+        if let Some(task) = refused {
+            task.cancel();
         }
     }
 
-    fn enqueue(&self, pool: &Arc<Shared>, task: Task) {
+    /// Queues a task, and gives it back if the pool was shut down meanwhile and will not run it.
+    fn enqueue(&self, pool: &Arc<Shared>, task: Task) -> Option<Task> {
         let id = task.id();
         let schedule = task.schedule().cloned();
         let is_periodic = task.is_periodic();
         self.queue
             .offer(task)
             .expect("a queue without a bound takes everything");
-        // The second look: a shutdown that came in between has not seen this task.
-        if !self.may_run_by(pool, is_periodic, schedule.as_deref()) {
-            if let Some(task) = self.remove(id, schedule.as_deref()) {
-                task.cancel();
-                drop(task);
-                return pool.try_terminate();
+        // The second look: a shutdown that came in between has not seen this task. The third: one that
+        // found neither a worker nor, just before, this task has ended the pool, and there is no worker.
+        let may_run = || self.may_run_by(pool, is_periodic, schedule.as_deref());
+        if may_run() {
+            pool.ensure_worker();
+            if may_run() {
+                return None;
             }
         }
-        pool.ensure_worker();
+        let task = self.remove(id, schedule.as_deref())?;
+        pool.try_terminate();
+        Some(task)
     }
 
     /// Takes a task out of the queue.
