@@ -236,7 +236,9 @@ fn is_due(schedule: Option<&Schedule>) -> bool {
 
 impl Home for Scheduler {
     fn cancelled(&self, id: TaskId, schedule: &Schedule) {
-        if self.removes_on_cancel() && schedule.place().is_some() {
+        // Not by a look at its place without the lock: it may be on its way into the queue, and then
+        // either this finds it there, or whoever queues it finds it cancelled.
+        if self.removes_on_cancel() {
             drop(self.remove(id, Some(schedule)));
             if let Some(pool) = self.pool() {
                 // The canceller has yet to wake those who wait, whatever the pool's last hook does.

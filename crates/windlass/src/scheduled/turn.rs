@@ -7,7 +7,7 @@ use super::period::Period;
 use super::scheduler::Scheduler;
 use crate::containment::{catch, contain};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Failure, Header, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, Home, Ran, Runnable, Schedule, Snapshot, Task};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
 pub(super) struct Turn {
@@ -60,6 +60,10 @@ impl Turn {
                 let salt = scheduler.salt(&self.schedule);
                 self.schedule.set_due(self.period.jittered(beat, salt));
                 scheduler.take_again(Task::of_cell(me));
+                // A cancel between the run and the queue has found nothing to take out.
+                if self.cell.state().is_cancelled() {
+                    scheduler.cancelled(self.cell.header().id(), &self.schedule);
+                }
             }
             _ => {
                 self.cell.cancel(false, Cancellation::Requested);

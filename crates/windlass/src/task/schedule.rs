@@ -21,7 +21,7 @@ pub(crate) struct Schedule {
     is_periodic: bool,
     /// How often it has run to its end.
     runs: AtomicU64,
-    /// Its place in the queue, under the queue's lock; read without it as a hint.
+    /// Its place in the queue, under the queue's lock.
     place: AtomicUsize,
     home: Weak<dyn Home>,
     /// The clock of the pool, on which it is due.
