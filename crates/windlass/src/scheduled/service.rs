@@ -191,7 +191,7 @@ where
         Some(beat) if !period.is_zero() => beat,
         _ => return Err(RejectedExecution::new(Task::new(body), reason)),
     };
-    let schedule = scheduler.schedule(beat, true);
+    let schedule = scheduler.schedule(beat.at, true);
     schedule.set_due(period.jittered(beat, scheduler.salt(&schedule)));
     let decorate = scheduler.decorate.clone();
     let counted = Arc::clone(&schedule);

@@ -1,9 +1,8 @@
 //! One turn of a task that runs again and again, and what follows it.
 
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
-use super::period::Period;
+use super::period::{Beat, Period};
 use super::scheduler::Scheduler;
 use crate::containment::{catch, contain};
 use crate::sync::Mutex;
@@ -15,7 +14,7 @@ pub(super) struct Turn {
     schedule: Arc<Schedule>,
     period: Period,
     /// The time on the beat, where the schedule has the one with jitter.
-    beat: Mutex<Instant>,
+    beat: Mutex<Beat>,
     scheduler: Weak<Scheduler>,
     /// This very turn, to make the task of the next.
     me: Weak<Turn>,
@@ -26,7 +25,7 @@ impl Turn {
         cell: Arc<dyn Runnable>,
         schedule: Arc<Schedule>,
         period: Period,
-        beat: Instant,
+        beat: Beat,
         scheduler: &Arc<Scheduler>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
