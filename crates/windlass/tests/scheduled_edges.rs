@@ -1,7 +1,5 @@
 //! Scheduled tasks where something else goes wrong: a calendar, a hook, a foreign clock.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
