@@ -159,6 +159,13 @@ pub fn scheduled_thread_pool_with(
 /// let mut late = single.schedule(Duration::from_millis(1), || 1).unwrap();
 /// assert_eq!(late.get().unwrap(), 1);
 /// ```
+///
+/// There is no way to get at the pool behind it:
+///
+/// ```compile_fail
+/// let single = windlass::executors::single_thread_scheduled_executor();
+/// single.set_remove_on_cancel(true);
+/// ```
 #[doc(alias = "newSingleThreadScheduledExecutor")]
 #[must_use]
 pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolExecutor> {

@@ -13,7 +13,7 @@ use crate::interrupt::Record;
 use crate::queue::BlockingQueue;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::clock::{self, Clock};
+use crate::sync::clock::Clock;
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -131,7 +131,7 @@ impl Shared {
         if self.extras.hooks.is_none() {
             task
         } else {
-            task.set_queued_at(clock::now())
+            task.set_queued_at(self.clock.now())
         }
     }
 

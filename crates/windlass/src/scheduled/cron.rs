@@ -12,8 +12,9 @@ use super::period::Calendar;
 
 /// A cron expression in a time zone.
 ///
-/// Five fields, or six with seconds first; `L`, `#` and `W` as croner has them. Daylight saving is
-/// the library's business: a time that does not exist is passed over or moved as croner defines it.
+/// Five fields, or six with seconds first; `L`, `#` and `W` as croner has them. Where daylight saving
+/// leaves an hour out, a fixed time in it comes when the gap ends; where an hour comes twice, the first
+/// time. What runs every hour or more often has the same pause between its runs all the time.
 ///
 /// ```
 /// use windlass::scheduled::{Cron, Period};

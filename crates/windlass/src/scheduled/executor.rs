@@ -13,7 +13,6 @@ use crate::pool::{
     self, ConfigError, Hooks, PoolStats, RejectedExecutionHandler, ThreadPoolExecutor,
 };
 use crate::queue::BlockingQueue;
-use crate::sync::clock;
 use crate::task::{Cancellation, Failure, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
 
@@ -76,9 +75,11 @@ impl ScheduledThreadPoolExecutor {
     /// What is queued, in the order in which it is due.
     #[must_use]
     pub fn queued_tasks(&self) -> Vec<QueuedTask> {
+        let now = self.scheduler.clock.now();
         let mut queued = self.scheduler.queue.with(|state| {
             let entry = |(due, sequence, task): (Instant, u64, &Task)| {
-                (due, sequence, QueuedTask::of(task, due))
+                let delay = due.saturating_duration_since(now);
+                (due, sequence, QueuedTask::of(task, delay))
             };
             (state.items.entries().map(entry).collect::<Vec<_>>(), ())
         });
@@ -156,11 +157,11 @@ pub struct QueuedTask {
 }
 
 impl QueuedTask {
-    fn of(task: &Task, due: Instant) -> Self {
+    fn of(task: &Task, delay: Duration) -> Self {
         Self {
             id: task.id(),
             name: task.name().map(str::to_owned),
-            delay: due.saturating_duration_since(clock::now()),
+            delay,
             is_periodic: task.is_periodic(),
             is_cancelled: task.is_cancelled(),
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::sync::clock;
 use crate::task::{ExecutionError, Schedule, TaskControl, TaskHandle, TaskId, TaskState};
 
 /// Waits for a scheduled task, and knows when it is due.
@@ -41,7 +40,7 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Duration {
-        self.schedule.delay(clock::now())
+        self.schedule.delay()
     }
 
     /// Compares by due time, and equal times by the order of scheduling.

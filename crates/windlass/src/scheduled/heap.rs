@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use crate::queue::Discipline;
-use crate::sync::clock;
+use crate::sync::clock::Clock;
 use crate::task::{Schedule, Task, TaskId};
 
 /// Children of a node.
@@ -25,6 +25,8 @@ pub(super) struct TimerHeap {
     free: Option<usize>,
     /// Numbers for tasks that bring none, after all that have been handed out.
     next_sequence: u64,
+    /// The clock of the pool, for tasks that bring no time.
+    clock: Clock,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +49,13 @@ impl Key {
 }
 
 impl TimerHeap {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            ..Self::default()
+        }
+    }
+
     /// A sequence number for a task that is about to be scheduled.
     pub(super) fn next_sequence(&mut self) -> u64 {
         self.next_sequence += 1;
@@ -175,7 +184,7 @@ impl Discipline for TimerHeap {
     fn push(&mut self, task: Task) {
         let (due, sequence) = match task.schedule() {
             Some(schedule) => (schedule.due(), schedule.sequence()),
-            None => (clock::now(), self.next_sequence()),
+            None => (self.clock.now(), self.next_sequence()),
         };
         let at = self.keys.len();
         let slot = self.put_in_slot(task);
@@ -234,7 +243,7 @@ impl Discipline for TimerHeap {
 
     /// What is due in its order, then the rest in the order of the heap.
     fn take_all(&mut self) -> Vec<Task> {
-        let now = clock::now();
+        let now = self.clock.now();
         let mut tasks = Vec::with_capacity(self.keys.len());
         while self.ready_at().is_some_and(|due| due <= now) {
             tasks.extend(self.pop());
@@ -257,7 +266,7 @@ mod tests {
 
     use super::TimerHeap;
     use crate::queue::Discipline;
-    use crate::sync::clock;
+    use crate::sync::clock::{self, Clock};
     use crate::task::{Home, Schedule, Task, TaskBuilder, TaskId};
 
     struct Nowhere;
@@ -269,7 +278,7 @@ mod tests {
         let sequence = heap.next_sequence();
         let due = clock::now() + Duration::from_millis(millis);
         let home: Weak<Nowhere> = Weak::new();
-        let schedule = Arc::new(Schedule::new(due, sequence, false, home));
+        let schedule = Arc::new(Schedule::new(due, sequence, false, home, Clock::System));
         let builder = TaskBuilder::new().name(format!("{millis}"));
         let (task, _handle) = builder.build_scheduled(Arc::clone(&schedule), || Ok(()));
         let id = task.id();

@@ -9,6 +9,8 @@ mod cron;
 mod executor;
 mod handle;
 mod heap;
+#[cfg(test)]
+mod models;
 mod period;
 mod scheduler;
 mod service;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::sync::clock;
+use crate::sync::clock::{self, Clock};
 
 /// How a periodic task repeats.
 ///
@@ -28,6 +28,24 @@ pub struct Period {
     missed: MissedRuns,
     jitter: Duration,
 }
+
+/// A time of a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beat {
+    pub(super) at: Instant,
+    /// The time of day that was meant, for a calendar.
+    wall: Option<SystemTime>,
+}
+
+impl Beat {
+    const fn at(at: Instant) -> Self {
+        Self { at, wall: None }
+    }
+}
+
+/// How far a time of day may be set back without times being repeated that have been, as cron has it;
+/// more than that is a correction of a clock that was wrong.
+const SET_BACK: Duration = Duration::from_secs(3 * 60 * 60);
 
 #[derive(Clone)]
 enum Kind {
@@ -54,7 +72,10 @@ pub enum MissedRuns {
 ///
 /// With the feature `cron`, `scheduled::Cron` is one.
 pub trait Calendar: Send + Sync {
-    /// The first of its times after `now`; `None` if there is none.
+    /// The first of its times after `now`; `None` if there is none, which ends the task.
+    ///
+    /// Called without a lock, on the thread that schedules and then after each run. A panic there is
+    /// the failure of the task.
     fn next_after(&self, now: SystemTime) -> Option<SystemTime>;
 }
 
@@ -111,29 +132,30 @@ impl Period {
     }
 
     /// The beat of the first run; `None` if there is none.
-    pub(super) fn first(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn first(&self, clock: &Clock) -> Option<Beat> {
         match &self.kind {
-            Kind::Rate(_) | Kind::Delay(_) => Some(after(now, self.initial)),
-            Kind::Calendar(calendar) => next_in(&**calendar, now),
+            Kind::Rate(_) | Kind::Delay(_) => Some(Beat::at(after(clock.now(), self.initial))),
+            Kind::Calendar(calendar) => next_in(&**calendar, None, clock),
         }
     }
 
-    /// The beat of the next run, after a run that was due at `due` has ended now.
-    pub(super) fn next(&self, due: Instant, now: Instant) -> Option<Instant> {
+    /// The beat of the next run, after the run of `last` has ended now.
+    pub(super) fn next(&self, last: Beat, clock: &Clock) -> Option<Beat> {
+        let now = clock.now();
         match &self.kind {
-            Kind::Delay(delay) => Some(after(now, *delay)),
-            Kind::Rate(period) => Some(next_beat(due, now, *period, self.missed)),
-            Kind::Calendar(calendar) => next_in(&**calendar, now),
+            Kind::Delay(delay) => Some(Beat::at(after(now, *delay))),
+            Kind::Rate(period) => Some(Beat::at(next_beat(last.at, now, *period, self.missed))),
+            Kind::Calendar(calendar) => next_in(&**calendar, last.wall, clock),
         }
     }
 
     /// The beat, put off by a random time. `salt` makes it another one for each run.
-    pub(super) fn jittered(&self, beat: Instant, salt: u64) -> Instant {
+    pub(super) fn jittered(&self, beat: Beat, salt: u64) -> Instant {
         let most = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
         if most == 0 {
-            return beat;
+            return beat.at;
         }
-        after(beat, Duration::from_nanos(mix(salt) % most))
+        after(beat.at, Duration::from_nanos(mix(salt) % most))
     }
 }
 
@@ -160,13 +182,19 @@ fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -
     }
 }
 
-fn next_in(calendar: &dyn Calendar, now: Instant) -> Option<Instant> {
-    let wall = clock::wall_now();
-    let next = calendar.next_after(wall)?;
-    Some(after(
-        now,
-        next.duration_since(wall).unwrap_or(Duration::ZERO),
-    ))
+/// The next time of a calendar, and never one twice: a timer runs on another clock than the time of
+/// day, and may be a moment early by that.
+fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> Option<Beat> {
+    let (now, wall) = (clock.now(), clock.wall_now());
+    let ahead = |last: &SystemTime| {
+        last.duration_since(wall)
+            .is_ok_and(|ahead| ahead < SET_BACK)
+    };
+    let next = calendar.next_after(last.filter(ahead).unwrap_or(wall))?;
+    Some(Beat {
+        at: after(now, next.duration_since(wall).unwrap_or_default()),
+        wall: Some(next),
+    })
 }
 
 /// A time from a time, as far ahead as any schedule reaches.
@@ -200,10 +228,10 @@ impl fmt::Debug for Period {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
-    use super::{MissedRuns, Period, next_beat};
-    use crate::sync::clock;
+    use super::{Beat, Calendar, MissedRuns, Period, next_beat, next_in};
+    use crate::sync::clock::{self, Clock, TestClock};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -235,7 +263,8 @@ mod tests {
     fn jitter_stays_within_its_bound_and_varies() {
         let beat = clock::now();
         let period = Period::fixed_rate(SECOND).with_jitter(Duration::from_millis(10));
-        let mut times: Vec<_> = (0..100).map(|salt| period.jittered(beat, salt)).collect();
+        let times = (0..100).map(|salt| period.jittered(Beat::at(beat), salt));
+        let mut times: Vec<_> = times.collect();
         assert!(
             times
                 .iter()
@@ -243,5 +272,35 @@ mod tests {
         );
         times.dedup();
         assert!(times.len() > 50);
+    }
+
+    /// Whole hours since 1970.
+    struct Hourly;
+
+    impl Calendar for Hourly {
+        fn next_after(&self, now: SystemTime) -> Option<SystemTime> {
+            let since = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+            Some(hour(since / 3600 + 1))
+        }
+    }
+
+    fn hour(number: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(number * 3600)
+    }
+
+    #[test]
+    fn a_timer_that_is_early_by_the_time_of_day_does_not_bring_a_time_twice() {
+        let early = TestClock::starting_at(hour(10) - Duration::from_millis(1));
+        let next = next_in(&Hourly, Some(hour(10)), &Clock::Test(early.clone())).unwrap();
+        assert_eq!(next.wall, Some(hour(11)));
+        let delay = next.at.saturating_duration_since(early.now());
+        assert_eq!(delay, Duration::from_millis(3_600_001));
+    }
+
+    #[test]
+    fn a_clock_that_was_days_ahead_is_believed_when_it_is_set_right() {
+        let right = Clock::Test(TestClock::starting_at(hour(10)));
+        let next = next_in(&Hourly, Some(hour(100)), &right).unwrap();
+        assert_eq!(next.wall, Some(hour(11)));
     }
 }

@@ -1,16 +1,18 @@
 //! What the parts of one scheduled pool share: the queue of what is to come, and the policies.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::heap::TimerHeap;
+use crate::containment::catch;
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::pool::{RunState, Shared};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::clock;
+use crate::sync::clock::Clock;
 use crate::task::{Failure, Home, Schedule, Task, TaskId};
 
 /// Wraps each run of a scheduled task.
@@ -25,6 +27,10 @@ pub struct Scheduler {
     pool: Mutex<Weak<Shared>>,
     pub(super) queue: Arc<Blocking<TimerHeap>>,
     policies: Policies,
+    /// The clock of the pool, whatever clock a submitter has.
+    pub(super) clock: Clock,
+    /// Makes the jitter of this pool another than that of all others, on other machines too.
+    seed: u64,
     pub(super) decorate: Option<Decorate>,
     pub(super) on_failure: Option<OnFailure>,
 }
@@ -39,7 +45,8 @@ struct Policies {
 
 impl Scheduler {
     pub(super) fn new(decorate: Option<Decorate>, on_failure: Option<OnFailure>) -> Self {
-        let heap = TimerHeap::default();
+        let clock = Clock::current();
+        let heap = TimerHeap::new(clock.clone());
         Self {
             pool: Mutex::new(Weak::new()),
             queue: Arc::new(Blocking::configured(
@@ -52,6 +59,8 @@ impl Scheduler {
                 run_delayed: AtomicBool::new(true),
                 remove_on_cancel: AtomicBool::new(false),
             },
+            clock,
+            seed: RandomState::new().hash_one(()),
             decorate,
             on_failure,
         }
@@ -69,7 +78,18 @@ impl Scheduler {
     pub(super) fn schedule(self: &Arc<Self>, due: Instant, is_periodic: bool) -> Arc<Schedule> {
         let sequence = self.queue.with(|state| (state.items.next_sequence(), ()));
         let this: Weak<Self> = Arc::downgrade(self);
-        Arc::new(Schedule::new(due, sequence, is_periodic, this))
+        Arc::new(Schedule::new(
+            due,
+            sequence,
+            is_periodic,
+            this,
+            self.clock.clone(),
+        ))
+    }
+
+    /// A number of its own for each run of each task, for jitter.
+    pub(super) fn salt(&self, schedule: &Schedule) -> u64 {
+        self.seed ^ schedule.sequence().rotate_left(32) ^ schedule.runs()
     }
 
     /// Queues a task that is due now or later, and makes sure that there is a worker for it.
@@ -80,36 +100,43 @@ impl Scheduler {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
-        self.enqueue(&pool, pool.stamp(task));
-        Ok(())
+        match self.enqueue(&pool, pool.stamp(task)) {
+            None => Ok(()),
+            Some(task) => pool.reject(task),
+        }
     }
 
     /// Queues the next turn of a periodic task, or ends it if the pool does not go on with it.
     pub(super) fn take_again(&self, task: Task) {
-        match self.pool() {
+        let refused = match self.pool() {
             Some(pool) if self.may_run(&pool, &task) => self.enqueue(&pool, pool.stamp(task)),
-            _ => {
-                task.cancel();
-            }
+            _ => Some(task),
+        };
+        if let Some(task) = refused {
+            task.cancel();
         }
     }
 
-    fn enqueue(&self, pool: &Arc<Shared>, task: Task) {
+    /// Queues a task, and gives it back if the pool was shut down meanwhile and will not run it.
+    fn enqueue(&self, pool: &Arc<Shared>, task: Task) -> Option<Task> {
         let id = task.id();
         let schedule = task.schedule().cloned();
         let is_periodic = task.is_periodic();
         self.queue
             .offer(task)
             .expect("a queue without a bound takes everything");
-        // The second look: a shutdown that came in between has not seen this task.
-        if !self.may_run_by(pool, is_periodic, schedule.as_deref()) {
-            if let Some(task) = self.remove(id, schedule.as_deref()) {
-                task.cancel();
-                drop(task);
-                return pool.try_terminate();
+        // The second look: a shutdown that came in between has not seen this task. The third: one that
+        // found neither a worker nor, just before, this task has ended the pool, and there is no worker.
+        let may_run = || self.may_run_by(pool, is_periodic, schedule.as_deref());
+        if may_run() {
+            pool.ensure_worker();
+            if may_run() {
+                return None;
             }
         }
-        pool.ensure_worker();
+        let task = self.remove(id, schedule.as_deref())?;
+        pool.try_terminate();
+        Some(task)
     }
 
     /// Takes a task out of the queue.
@@ -153,7 +180,7 @@ impl Scheduler {
     /// Throws out what is not to run any more after a shutdown; what is due stays.
     pub(super) fn on_shutdown(&self, pool: &Shared) {
         let (periodic, delayed) = (self.continues_periodic(), self.runs_delayed());
-        let now = clock::now();
+        let now = self.clock.now();
         let gone = self.queue.retain(&mut |task| {
             let stays = match task.schedule() {
                 Some(schedule) if schedule.is_periodic() => periodic,
@@ -204,15 +231,20 @@ impl Scheduler {
 }
 
 fn is_due(schedule: Option<&Schedule>) -> bool {
-    schedule.is_none_or(|schedule| schedule.delay(clock::now()) == Duration::ZERO)
+    schedule.is_none_or(|schedule| schedule.delay() == Duration::ZERO)
 }
 
 impl Home for Scheduler {
     fn cancelled(&self, id: TaskId, schedule: &Schedule) {
-        if self.removes_on_cancel() && schedule.place().is_some() {
+        // Not by a look at its place without the lock: it may be on its way into the queue, and then
+        // either this finds it there, or whoever queues it finds it cancelled.
+        if self.removes_on_cancel() {
             drop(self.remove(id, Some(schedule)));
             if let Some(pool) = self.pool() {
-                pool.try_terminate();
+                // The canceller has yet to wake those who wait, whatever the pool's last hook does.
+                if let Err(payload) = catch(|| pool.try_terminate()) {
+                    pool.report(&Failure::from_panic(payload));
+                }
             }
         }
     }

@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use super::handle::ScheduledHandle;
 use super::period::{self, Period};
 use super::scheduler::{Decorate, Scheduler};
 use super::turn::Turn;
 use crate::executor::{ExecutorService, RejectedExecution, RejectionReason};
-use crate::sync::clock;
 use crate::task::{self, Failure, Task, TaskBuilder};
 
 /// An executor service that also runs tasks later, and again and again.
@@ -65,7 +64,7 @@ pub trait Schedule: ScheduledExecutorService {
         delay: Duration,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<ScheduledHandle<T>, RejectedExecution> {
-        once(self, period::after(clock::now(), delay), move || Ok(body()))
+        once(self, delay, move || Ok(body()))
     }
 
     /// Runs the closure once, after `delay`; an error that it returns is the task's failure.
@@ -82,8 +81,7 @@ pub trait Schedule: ScheduledExecutorService {
         T: Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let due = period::after(clock::now(), delay);
-        once(self, due, move || body().map_err(Failure::from_error))
+        once(self, delay, move || body().map_err(Failure::from_error))
     }
 
     /// Runs the closure once, at a time of day; at once if that has passed.
@@ -99,10 +97,8 @@ pub trait Schedule: ScheduledExecutorService {
         time: SystemTime,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<ScheduledHandle<T>, RejectedExecution> {
-        let delay = time
-            .duration_since(clock::wall_now())
-            .unwrap_or(Duration::ZERO);
-        self.schedule(delay, body)
+        let now = self.scheduler().clock.wall_now();
+        self.schedule(time.duration_since(now).unwrap_or_default(), body)
     }
 
     /// Runs the closure after `initial`, and then every `period`, however long the runs take.
@@ -155,7 +151,7 @@ impl<E: ScheduledExecutorService + ?Sized> Schedule for E {}
 
 fn once<X, T>(
     executor: &X,
-    due: Instant,
+    delay: Duration,
     body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<ScheduledHandle<T>, RejectedExecution>
 where
@@ -163,6 +159,7 @@ where
     T: Send + 'static,
 {
     let scheduler = executor.scheduler();
+    let due = period::after(scheduler.clock.now(), delay);
     let schedule = scheduler.schedule(due, false);
     let builder = executor.prepare(TaskBuilder::new());
     let (task, handle) = match scheduler.decorate.clone() {
@@ -184,18 +181,18 @@ fn periodic<X>(
 where
     X: ScheduledExecutorService + ?Sized,
 {
-    let now = clock::now();
+    let scheduler = executor.scheduler();
     let reason = if period.is_zero() {
         RejectionReason::ZeroPeriod
     } else {
         RejectionReason::NeverDue
     };
-    let beat = match period.first(now) {
+    let beat = match period.first(&scheduler.clock) {
         Some(beat) if !period.is_zero() => beat,
         _ => return Err(RejectedExecution::new(Task::new(body), reason)),
     };
-    let scheduler = executor.scheduler();
-    let schedule = scheduler.schedule(period.jittered(beat, 0), true);
+    let schedule = scheduler.schedule(beat.at, true);
+    schedule.set_due(period.jittered(beat, scheduler.salt(&schedule)));
     let decorate = scheduler.decorate.clone();
     let counted = Arc::clone(&schedule);
     let run = move || {

@@ -1,14 +1,12 @@
 //! One turn of a task that runs again and again, and what follows it.
 
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
-use super::period::Period;
+use super::period::{Beat, Period};
 use super::scheduler::Scheduler;
-use crate::containment::contain;
+use crate::containment::{catch, contain};
 use crate::sync::Mutex;
-use crate::sync::clock;
-use crate::task::{Cancellation, Header, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, Home, Ran, Runnable, Schedule, Snapshot, Task};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
 pub(super) struct Turn {
@@ -16,7 +14,7 @@ pub(super) struct Turn {
     schedule: Arc<Schedule>,
     period: Period,
     /// The time on the beat, where the schedule has the one with jitter.
-    beat: Mutex<Instant>,
+    beat: Mutex<Beat>,
     scheduler: Weak<Scheduler>,
     /// This very turn, to make the task of the next.
     me: Weak<Turn>,
@@ -27,7 +25,7 @@ impl Turn {
         cell: Arc<dyn Runnable>,
         schedule: Arc<Schedule>,
         period: Period,
-        beat: Instant,
+        beat: Beat,
         scheduler: &Arc<Scheduler>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -41,23 +39,36 @@ impl Turn {
     }
 
     /// Queues the next turn, or ends the task where there is none.
-    fn go_on(&self, scheduler: &Scheduler) {
-        let next = {
-            let mut beat = self.beat.lock();
-            let next = self.period.next(*beat, clock::now());
-            *beat = next.unwrap_or(*beat);
-            next
+    fn go_on(&self, scheduler: &Scheduler) -> Ran {
+        // Copied out: a calendar is user code, and not to be called under a lock.
+        let beat = *self.beat.lock();
+        let next = match catch(|| self.period.next(beat, &scheduler.clock)) {
+            Ok(next) => next,
+            Err(payload) => {
+                let failure = Failure::from_panic(payload);
+                return if self.cell.fail(failure.clone()) {
+                    Ran::Failed(failure)
+                } else {
+                    Ran::Void
+                };
+            }
         };
         match (next, self.me.upgrade()) {
             (Some(beat), Some(me)) => {
-                let salt = self.schedule.sequence().rotate_left(32) ^ self.schedule.runs();
+                *self.beat.lock() = beat;
+                let salt = scheduler.salt(&self.schedule);
                 self.schedule.set_due(self.period.jittered(beat, salt));
                 scheduler.take_again(Task::of_cell(me));
+                // A cancel between the run and the queue has found nothing to take out.
+                if self.cell.state().is_cancelled() {
+                    scheduler.cancelled(self.cell.header().id(), &self.schedule);
+                }
             }
             _ => {
                 self.cell.cancel(false, Cancellation::Requested);
             }
         }
+        Ran::Well
     }
 }
 
@@ -71,16 +82,13 @@ impl Runnable for Turn {
             self.cell.cancel(false, Cancellation::Requested);
             return Ran::Void;
         };
-        let ran = self.cell.run_and_reset();
-        match &ran {
-            Ran::Well => self.go_on(&scheduler),
-            Ran::Failed(failure) => {
-                if let Some(on_failure) = &scheduler.on_failure {
-                    let header = self.cell.header();
-                    contain(|| on_failure(header.id(), header.name(), failure));
-                }
-            }
-            Ran::Void => {}
+        let mut ran = self.cell.run_and_reset();
+        if matches!(ran, Ran::Well) {
+            ran = self.go_on(&scheduler);
+        }
+        if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &scheduler.on_failure) {
+            let header = self.cell.header();
+            contain(|| on_failure(header.id(), header.name(), failure));
         }
         ran
     }
@@ -91,6 +99,10 @@ impl Runnable for Turn {
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
         self.cell.cancel(interrupt, why)
+    }
+
+    fn fail(&self, failure: Failure) -> bool {
+        self.cell.fail(failure)
     }
 
     fn state(&self) -> Snapshot {

@@ -57,10 +57,19 @@ impl Clock {
         f()
     }
 
-    fn now(&self) -> Instant {
+    /// The time on this clock.
+    pub(crate) fn now(&self) -> Instant {
         match self {
             Self::System => backend::now(),
             Self::Test(clock) => clock.now(),
+        }
+    }
+
+    /// The time of day on this clock.
+    pub(crate) fn wall_now(&self) -> SystemTime {
+        match self {
+            Self::System => backend::wall_now(),
+            Self::Test(clock) => clock.wall_now(),
         }
     }
 }
@@ -68,14 +77,6 @@ impl Clock {
 /// The time on the current thread's clock.
 pub(crate) fn now() -> Instant {
     Clock::current().now()
-}
-
-/// The time of day on the current thread's clock.
-pub(crate) fn wall_now() -> SystemTime {
-    match Clock::current() {
-        Clock::System => backend::wall_now(),
-        Clock::Test(clock) => clock.wall_now(),
-    }
 }
 
 /// The time on the machine's clock, whatever clock the thread has.

@@ -356,6 +356,16 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
         true
     }
 
+    fn fail(&self, failure: Failure) -> bool {
+        let mut failed = false;
+        self.as_runner(|_| {
+            discard(self.take_body());
+            failed = self.core.finish(Err(failure));
+            false
+        });
+        failed
+    }
+
     fn state(&self) -> Snapshot {
         self.core.state()
     }

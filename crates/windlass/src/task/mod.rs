@@ -47,7 +47,6 @@ pub(crate) use schedule::{Home, Schedule};
 pub(crate) use state::Snapshot;
 
 use crate::containment::{contain, discard};
-use crate::sync::clock;
 
 /// Work that is to be done once: the half of a task that runs.
 ///
@@ -209,7 +208,7 @@ impl Task {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Option<Duration> {
-        self.schedule().map(|schedule| schedule.delay(clock::now()))
+        self.schedule().map(|schedule| schedule.delay())
     }
 
     /// Whether it is a turn of a task that runs again and again.

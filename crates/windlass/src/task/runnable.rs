@@ -23,6 +23,8 @@ pub(crate) trait Runnable: Send + Sync {
     fn run(&self) -> Ran;
     fn run_and_reset(&self) -> Ran;
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
+    /// Ends a task that is not running with a failure that is not of its own code.
+    fn fail(&self, failure: Failure) -> bool;
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
 }

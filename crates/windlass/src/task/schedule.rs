@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::header;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::clock::Clock;
 use crate::task::TaskId;
 
 /// The place of a task that is in no queue.
@@ -20,9 +21,11 @@ pub(crate) struct Schedule {
     is_periodic: bool,
     /// How often it has run to its end.
     runs: AtomicU64,
-    /// Its place in the queue, under the queue's lock; read without it as a hint.
+    /// Its place in the queue, under the queue's lock.
     place: AtomicUsize,
     home: Weak<dyn Home>,
+    /// The clock of the pool, on which it is due.
+    clock: Clock,
 }
 
 /// The pool that a scheduled task belongs to.
@@ -37,6 +40,7 @@ impl Schedule {
         sequence: u64,
         is_periodic: bool,
         home: Weak<dyn Home>,
+        clock: Clock,
     ) -> Self {
         Self {
             due: AtomicU64::new(header::nanos(due)),
@@ -45,6 +49,7 @@ impl Schedule {
             runs: AtomicU64::new(0),
             place: AtomicUsize::new(NOWHERE),
             home,
+            clock,
         }
     }
 
@@ -82,8 +87,8 @@ impl Schedule {
     }
 
     /// How long it is until the task is due; zero if it is.
-    pub(crate) fn delay(&self, now: Instant) -> Duration {
-        self.due().saturating_duration_since(now)
+    pub(crate) fn delay(&self) -> Duration {
+        self.due().saturating_duration_since(self.clock.now())
     }
 
     pub(super) fn cancelled(&self, id: TaskId) {

@@ -1,0 +1,56 @@
+//! How are tasks run later, again and again, and ended in good order?
+//!
+//! A reminder after a delay, a heartbeat at a fixed rate, a job that fails and says so, a cancel, and
+//! a shutdown that lets what is still to come, come.
+
+use std::error::Error;
+use std::time::Duration;
+
+use windlass::executor::ExecutorService;
+use windlass::{Schedule, ScheduledThreadPoolExecutor};
+
+const TICK: Duration = Duration::from_millis(100);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // A failure ends a periodic task. Here nobody has to wait for its handle to learn of it.
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .name("jobs")
+        .core_pool_size(2)
+        .on_periodic_failure(|id, _, failure| println!("{id} is over: {failure}"))
+        .build();
+
+    let mut reminder = pool.schedule(TICK * 3, || "tea is ready")?;
+
+    let mut beats = 0;
+    let heartbeat = pool.schedule_at_fixed_rate(Duration::ZERO, TICK, move || {
+        beats += 1;
+        println!("beat {beats}");
+    })?;
+
+    let mut left = 3;
+    let mut fragile = pool.schedule_with_fixed_delay(TICK / 2, TICK, move || {
+        left -= 1;
+        println!("{left} left");
+        if left == 0 {
+            // Like a panic, but without the message on standard error.
+            std::panic::resume_unwind(Box::new("nothing left to do"));
+        }
+    })?;
+
+    println!("the reminder is due in {:?}", reminder.delay());
+    println!("the reminder says: {}", reminder.get()?);
+
+    if let Err(error) = fragile.get() {
+        println!("after {} runs: {error}", fragile.runs());
+    }
+
+    heartbeat.cancel();
+    println!("the heart beat {} times", heartbeat.runs());
+
+    // What waits for its delay still runs after a shutdown; what repeats would be cancelled.
+    let mut last = pool.schedule(TICK, || println!("the last task"))?;
+    pool.close();
+    last.get()?;
+    println!("{}", pool.stats());
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Models of scheduled pools.
+//!
+//! In every schedule: a task that was taken is run, or its handle says that it was cancelled; and the
+//! pool ends. Models have no clock, so all tasks are due at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Schedule, ScheduledThreadPoolExecutor};
+use crate::executor::ExecutorService;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{model, thread};
+
+/// As short as a period can be: the next run is due as soon as there is time to look.
+const SHORTEST: Duration = Duration::from_nanos(1);
+
+#[derive(Clone, Default)]
+struct Runs(Arc<AtomicUsize>);
+
+impl Runs {
+    fn one(&self) -> impl FnMut() + Send + 'static {
+        let runs = Arc::clone(&self.0);
+        move || {
+            runs.fetch_add(1, Ordering::SeqCst);
+            // A task that goes on for ever has to let the others on, under an unfair scheduler too.
+            thread::yield_now();
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+fn beside(f: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+    thread::Builder::new().spawn(f).unwrap()
+}
+
+fn settle(pool: &ScheduledThreadPoolExecutor) {
+    pool.close();
+    let stats = pool.stats();
+    assert_eq!(
+        (stats.pool_size, stats.active_count, stats.queue_len),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_task_that_meets_a_shutdown_is_run_cancelled_or_refused() {
+    model(|| {
+        let pool = ScheduledThreadPoolExecutor::new(1);
+        let runs = Runs::default();
+        let theirs = pool.clone();
+        let closer = beside(move || theirs.shutdown());
+        let taken = pool.schedule(Duration::ZERO, runs.one());
+        let ran = taken.map(|mut handle| handle.get().is_ok());
+        closer.join().unwrap();
+        settle(&pool);
+        assert_eq!(runs.count(), usize::from(ran.unwrap_or(false)));
+    });
+}
+
+#[test]
+fn a_cancelled_task_leaves_the_queue_or_the_worker_has_it() {
+    model(|| {
+        let pool = ScheduledThreadPoolExecutor::new(1);
+        pool.set_remove_on_cancel(true);
+        let runs = Runs::default();
+        let mut task = pool.schedule(Duration::ZERO, runs.one()).unwrap();
+        let cancelled = task.cancel();
+        assert_eq!(task.get().is_err(), cancelled);
+        settle(&pool);
+        // A cancel that came in the middle of the run is one that took effect, too.
+        assert!(cancelled || runs.count() == 1);
+    });
+}
+
+#[cfg(not(loom))]
+mod large {
+    use super::*;
+    use crate::task::TaskState;
+
+    #[test]
+    fn a_periodic_task_ends_with_its_cancel_whenever_that_comes() {
+        for removes in [false, true] {
+            model(move || {
+                let pool = ScheduledThreadPoolExecutor::new(1);
+                pool.set_remove_on_cancel(removes);
+                let runs = Runs::default();
+                let mut task = pool
+                    .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, runs.one())
+                    .unwrap();
+                let control = task.control();
+                let canceller = beside(move || assert!(control.cancel()));
+                assert!(task.get().unwrap_err().is_cancelled());
+                canceller.join().unwrap();
+                settle(&pool);
+                assert_eq!(runs.count() as u64, task.runs());
+            });
+        }
+    }
+
+    #[test]
+    fn a_cancelled_periodic_task_is_not_left_in_the_queue() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(1);
+            pool.set_remove_on_cancel(true);
+            let far = Duration::from_secs(3600);
+            let task = pool
+                .schedule_at_fixed_rate(Duration::ZERO, far, || ())
+                .unwrap();
+            let control = task.control();
+            let canceller = beside(move || assert!(control.cancel()));
+            canceller.join().unwrap();
+            while pool.stats().completed_task_count == 0 && !pool.pool().queue().is_empty() {
+                thread::yield_now();
+            }
+            while pool.stats().active_count > 0 {
+                thread::yield_now();
+            }
+            assert!(pool.pool().queue().is_empty());
+            settle(&pool);
+        });
+    }
+
+    #[test]
+    fn a_periodic_task_that_meets_a_shutdown_is_cancelled() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(1);
+            let runs = Runs::default();
+            let mut task = pool
+                .schedule_with_fixed_delay(Duration::ZERO, SHORTEST, runs.one())
+                .unwrap();
+            let theirs = pool.clone();
+            let closer = beside(move || theirs.shutdown());
+            assert!(task.get().unwrap_err().is_cancelled());
+            closer.join().unwrap();
+            settle(&pool);
+            assert_eq!(task.state(), TaskState::Cancelled);
+        });
+    }
+
+    #[test]
+    fn a_periodic_task_goes_on_after_a_shutdown_until_it_is_cancelled() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(1);
+            pool.set_continue_periodic_after_shutdown(true);
+            let mut left = 2;
+            let mut task = pool
+                .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, move || {
+                    left -= 1;
+                    if left == 0 {
+                        std::panic::resume_unwind(Box::new("planned"));
+                    }
+                })
+                .unwrap();
+            pool.shutdown();
+            assert!(task.get().unwrap_err().is_failed());
+            assert_eq!(task.runs(), 2);
+            settle(&pool);
+        });
+    }
+
+    #[test]
+    fn two_due_tasks_find_two_workers() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(2);
+            pool.pool().prestart_all_core_threads();
+            // Each waits for the other, so that one worker alone could not end them.
+            let met = Arc::new(AtomicUsize::new(0));
+            let tasks: Vec<_> = (0..2)
+                .map(|_| {
+                    let met = Arc::clone(&met);
+                    let meet = move || {
+                        met.fetch_add(1, Ordering::SeqCst);
+                        while met.load(Ordering::SeqCst) < 2 {
+                            thread::yield_now();
+                        }
+                    };
+                    pool.schedule(Duration::ZERO, meet).unwrap()
+                })
+                .collect();
+            for mut task in tasks {
+                task.get().unwrap();
+            }
+            settle(&pool);
+        });
+    }
+
+    #[test]
+    fn a_pool_without_core_workers_runs_or_cancels_what_meets_a_shutdown() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(0);
+            let runs = Runs::default();
+            let theirs = pool.clone();
+            let closer = beside(move || theirs.shutdown());
+            let taken = pool.schedule(Duration::ZERO, runs.one());
+            let ran = taken.map(|mut handle| handle.get().is_ok());
+            closer.join().unwrap();
+            settle(&pool);
+            assert_eq!(runs.count(), usize::from(ran.unwrap_or(false)));
+        });
+    }
+}

@@ -1,0 +1,119 @@
+//! A year of cron, with both changes of the clock, in milliseconds.
+
+#![cfg(feature = "cron")]
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "kit/time.rs"]
+mod time;
+
+use std::time::SystemTime;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Europe::Berlin;
+use time::{HOUR, Log, pool_on, step};
+use windlass::clock::TestClock;
+use windlass::error::RejectionReason;
+use windlass::scheduled::{Cron, Period};
+use windlass::{ExecutorService, Schedule};
+
+fn at(time: &str) -> SystemTime {
+    time.parse::<DateTime<Utc>>().unwrap().into()
+}
+
+/// The first `count` runs after a start in UTC, as local times in Berlin with their offset.
+fn runs(expression: &str, start: &str, count: usize) -> Vec<String> {
+    let (clock, log) = (TestClock::starting_at(at(start)), Log::new());
+    let pool = pool_on(&clock, 1);
+    let (now, notes) = (clock.clone(), log.clone());
+    let cron = Cron::parse(expression, "Europe/Berlin").unwrap();
+    drop(pool.schedule_periodic(Period::calendar(cron), move || notes.note(now.wall_now())));
+    let mut times = Vec::new();
+    for _ in 0..count {
+        step(&clock);
+        let local = DateTime::<Utc>::from(log.next()).with_timezone(&Berlin);
+        times.push(local.format("%m-%d %H:%M:%S %z").to_string());
+    }
+    drop(pool.shutdown_now());
+    pool.close();
+    times
+}
+
+#[test]
+fn a_daily_task_keeps_its_local_time_for_a_year() {
+    let times = runs("0 9 * * *", "2025-01-01T00:00:00Z", 365);
+    assert!(times.iter().all(|time| time.contains(" 09:00:00 ")));
+    let summer = times.iter().filter(|time| time.ends_with("+0200")).count();
+    // From the 30th of March to the 25th of October.
+    assert_eq!(summer, 210);
+    assert_eq!(times[364], "12-31 09:00:00 +0100");
+}
+
+#[test]
+fn weekdays_and_last_days_are_understood() {
+    let weekdays = runs("30 8 * * MON-FRI", "2025-05-01T12:00:00Z", 3);
+    let expected = ["05-02", "05-05", "05-06"].map(|day| format!("{day} 08:30:00 +0200"));
+    assert_eq!(weekdays, expected);
+    let last = runs("0 0 L * *", "2025-01-01T12:00:00Z", 3);
+    assert!(last[1].starts_with("02-28 00:00:00"));
+    let seconds = runs("*/20 * * * * *", "2025-01-01T12:00:00Z", 3);
+    assert_eq!(seconds[0], "01-01 13:00:20 +0100");
+}
+
+#[test]
+fn a_time_that_does_not_exist_is_when_the_gap_ends() {
+    // In the night of the 30th of March the hour from two to three is missing.
+    let times = runs("30 2 * * *", "2025-03-28T12:00:00Z", 4);
+    let expected = [
+        "03-29 02:30:00 +0100",
+        "03-30 03:00:00 +0200",
+        "03-31 02:30:00 +0200",
+        "04-01 02:30:00 +0200",
+    ];
+    assert_eq!(times, expected);
+}
+
+#[test]
+fn a_time_that_comes_twice_is_kept_the_first_time() {
+    // In the night of the 26th of October the hour from two to three comes twice.
+    let times = runs("30 2 * * *", "2025-10-25T12:00:00Z", 2);
+    assert_eq!(times, ["10-26 02:30:00 +0200", "10-27 02:30:00 +0100"]);
+}
+
+#[test]
+fn an_hourly_task_has_an_hour_between_its_runs_whatever_the_clock_says() {
+    for start in ["2025-03-29T20:30:00Z", "2025-10-25T20:30:00Z"] {
+        let (clock, log) = (TestClock::starting_at(at(start)), Log::new());
+        let pool = pool_on(&clock, 1);
+        let notes = log.clone();
+        let cron = Cron::parse("0 * * * *", "Europe/Berlin").unwrap();
+        drop(pool.schedule_periodic(Period::calendar(cron), move || notes.note(())));
+        assert_eq!(step(&clock), HOUR / 2);
+        log.next();
+        for run in 0..12 {
+            assert_eq!(step(&clock), HOUR, "{start}: {run}");
+            log.next();
+        }
+        drop(pool.shutdown_now());
+        pool.close();
+    }
+}
+
+#[test]
+fn a_day_that_never_comes_is_refused() {
+    let pool = pool_on(&TestClock::new(), 1);
+    let cron = Cron::parse("0 0 30 2 *", "UTC").unwrap();
+    let refused = pool.schedule_periodic(Period::calendar(cron), || ());
+    assert_eq!(refused.unwrap_err().reason(), RejectionReason::NeverDue);
+    pool.close();
+}
+
+#[test]
+fn what_is_not_cron_says_so() {
+    let error = Cron::parse("61 * * * *", "UTC").unwrap_err();
+    assert!(error.to_string().starts_with("61 * * * *: "), "{error}");
+    let error = Cron::parse("* * * * *", "Atlantis/Capital").unwrap_err();
+    assert!(
+        error.to_string().starts_with("Atlantis/Capital: "),
+        "{error}"
+    );
+}
