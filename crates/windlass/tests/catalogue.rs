@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const ENTRIES: usize = 539;
 
 /// Issues whose parts are built: nothing may be planned for them any more.
-const BUILT: &[u32] = &[2, 3];
+const BUILT: &[u32] = &[2, 3, 4];
 
 struct Row {
     id: String,
