@@ -28,10 +28,8 @@ final class Endings {
         long begun = System.nanoTime();
         pool.shutdown();
         pool.awaitTermination(60, TimeUnit.SECONDS);
-        long closed = System.nanoTime() - begun;
         joinAll(threads);
-        long gone = System.nanoTime() - begun;
-        return List.of(Figure.micros("closed", closed), Figure.micros("threads gone", gone));
+        return List.of(Figure.micros("threads gone", System.nanoTime() - begun));
     }
 
     private static List<Figure> now(String peer, Point point) throws Exception {
@@ -43,13 +41,11 @@ final class Endings {
         long before = Tally.total();
         for (int i = 0; i < queued; i++) pool.execute(Tally::count);
         long begun = System.nanoTime();
-        gate.countDown();
         int givenBack = pool.shutdownNow().size();
-        long stopped = System.nanoTime() - begun;
+        gate.countDown();
         joinAll(threads);
         long gone = System.nanoTime() - begun;
         return List.of(
-            Figure.micros("stopped", stopped),
             Figure.micros("threads gone", gone),
             Figure.count("ran anyway", Tally.total() - before),
             Figure.count("given back", givenBack));

@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     for workload in &chosen {
         let mut rounds = Rounds {
-            rounds: options.rounds.unwrap_or(options.size.pick(1, 2, 7)),
+            rounds: options.rounds.unwrap_or(options.size.pick(1, 3, 7)),
             warm_ups: options.size.pick(0, 1, 4),
             peers: &options.peers,
             jdk: jdk.as_mut().ok(),

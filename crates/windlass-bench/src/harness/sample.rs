@@ -5,8 +5,8 @@
 
 use std::env;
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::figure::Figure;
@@ -31,19 +31,27 @@ pub(crate) fn take(workload: &str, point: &Point, peer: &str) -> Result<Vec<Figu
     figures_of(command)
 }
 
-/// Runs a program that prints figures.
+/// Runs a program that prints figures. What it says besides is kept for the case that it fails:
+/// some peers complain at the end of the process, when the figures are there.
 pub(crate) fn figures_of(mut command: Command) -> Result<Vec<Figure>, String> {
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    command.stdin(Stdio::null());
+    let spawned = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let mut child = spawned.map_err(|error| error.to_string())?;
-    let output = read_all(&mut child);
+    let complaints = read_all(child.stderr.take());
+    let output = read_all(child.stdout.take()).recv_timeout(LIMIT);
     if output.is_err() {
         // It may have ended meanwhile; either way it is gone after the wait.
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| error.to_string())?;
-    let output = output?;
+    let output = output.map_err(|_| format!("took more than {} s", LIMIT.as_secs()))?;
     if !status.success() {
-        return Err(status.to_string());
+        let complaints = complaints.recv().unwrap_or_default();
+        let reason = complaints.lines().find(|line| line.contains("panicked"));
+        return Err(format!("{status} {}", reason.unwrap_or_default()));
     }
     let figures: Vec<_> = output.lines().filter_map(Figure::from_line).collect();
     if figures.is_empty() {
@@ -52,18 +60,17 @@ pub(crate) fn figures_of(mut command: Command) -> Result<Vec<Figure>, String> {
     Ok(figures)
 }
 
-/// All that the child prints, unless it takes too long.
-fn read_all(child: &mut Child) -> Result<String, String> {
-    let mut pipe = child.stdout.take().ok_or("its output is not piped")?;
+/// All that comes through a pipe, once it is closed.
+fn read_all(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = pipe.read_to_string(&mut text);
-        sender.send(read.map(|_| text))
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read before an error counts.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        // Nobody may wait for it any more.
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
     });
-    match receiver.recv_timeout(LIMIT) {
-        Ok(Ok(text)) => Ok(text),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("took more than {} s", LIMIT.as_secs())),
-    }
+    receiver
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::figure::Better;
 use super::record::Row;
 use super::workload::Rival;
+use crate::peers::{Peer, Sequential};
 
 /// The rows of one metric at one point, with the one that all are compared with.
 pub(crate) struct Ranking<'a> {
@@ -23,7 +24,7 @@ impl<'a> Ranking<'a> {
             rows.reverse();
         }
         let is_rival = |row: &&&Row| match rival {
-            Rival::BestPeer => !row.is_ours(),
+            Rival::BestPeer => !row.is_ours() && row.peer != Sequential::NAME,
             Rival::Plain => row.peer == "windlass",
         };
         let rival = rows.iter().find(is_rival).copied();

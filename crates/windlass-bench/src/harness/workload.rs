@@ -39,6 +39,18 @@ pub(crate) struct Workload {
     /// Whom the ratio compares with.
     pub(crate) rival: Rival,
     pub(crate) jvm: Jvm,
+    pub(crate) plot: Plot,
+}
+
+/// What the report draws of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plot {
+    /// Tables say it all.
+    Nothing,
+    /// Tasks per second, by peer.
+    Throughput,
+    /// Cost against one of these parameters.
+    Scale(&'static [&'static str]),
 }
 
 /// Whom the figures of a workload are compared with.

@@ -84,7 +84,7 @@ impl Returning for ExecutorsStealing {
 /// Its only way to end drops what is queued.
 impl StopsAtOnce for ExecutorsStealing {
     fn stop_at_once(self) -> u64 {
-        self.close();
+        self.0.shutdown_async();
         0
     }
 }

@@ -67,7 +67,8 @@ pub(crate) trait Cached: Pool {
 
 /// Ends without running what is queued.
 pub(crate) trait StopsAtOnce: Pool {
-    /// Ends the pool; says how many tasks it gave back, if it gives any back.
+    /// Tells the pool to end, without waiting for its threads; says how many tasks it gave back,
+    /// if it gives any back.
     fn stop_at_once(self) -> u64;
 }
 

@@ -1,7 +1,6 @@
 //! Tokio's tasks on its multi-threaded runtime.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
@@ -101,7 +100,7 @@ impl Bounded for Tokio {
 
 impl StopsAtOnce for Tokio {
     fn stop_at_once(self) -> u64 {
-        self.runtime.shutdown_timeout(Duration::from_secs(60));
+        self.runtime.shutdown_background();
         0
     }
 }

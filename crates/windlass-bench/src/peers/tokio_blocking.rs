@@ -1,7 +1,5 @@
 //! Tokio's pool for blocking work, beside one worker for the runtime itself.
 
-use std::time::Duration;
-
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -53,7 +51,7 @@ impl Cached for TokioBlocking {
 
 impl StopsAtOnce for TokioBlocking {
     fn stop_at_once(self) -> u64 {
-        self.0.shutdown_timeout(Duration::from_secs(60));
+        self.0.shutdown_background();
         0
     }
 }

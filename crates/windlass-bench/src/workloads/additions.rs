@@ -3,7 +3,7 @@
 use super::stream;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Workload, entrants, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, entrants, points};
 use crate::instruments::tally::RAN;
 use crate::peers::{Hooked, Named, Pool, Watched, Windlass};
 
@@ -22,6 +22,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-linked", "jdk-hooks"],
         rival: Rival::Plain,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 

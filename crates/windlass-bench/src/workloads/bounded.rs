@@ -3,7 +3,7 @@
 use super::stream;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::tally::RAN;
 use crate::peers::{
     Bounded, ChannelPool, Crossbeam, Kanal, Threadfin, Tokio, WhenFull, Windlass, WindlassArray,
@@ -28,6 +28,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-linked", "jdk-array"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Throughput,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
 use crate::instruments::busy::Work;
 use crate::instruments::process;
 use crate::instruments::tally::RAN;
@@ -21,6 +21,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 

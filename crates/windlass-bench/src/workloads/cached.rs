@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::busy::Work;
 use crate::instruments::tally::{self, RAN};
 use crate::peers::{Blocking, Cached, RustyPool, Threadfin, TokioBlocking, Windlass};
@@ -20,6 +20,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-synchronous"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
 
@@ -18,11 +18,12 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Throughput,
     }
 }
 
 fn grid(size: Size) -> Vec<Point> {
-    let tasks = size.pick(500, 50_000, 1_000_000);
+    let tasks = size.pick(500, 50_000, 500_000);
     // Producers, workers, captured bytes. The captures are told apart on a part of the grid.
     let every = [1, 2, 4].map(|p| [1, 2, 4].map(|w| (p, w, 0))).concat();
     let captures =

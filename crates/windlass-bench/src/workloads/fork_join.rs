@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::random::Random;
 use crate::peers::{Chili, ForkJoin, Rayon, Sequential};
 
@@ -27,6 +27,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-fork-join"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 

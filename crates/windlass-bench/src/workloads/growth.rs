@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Size, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
 use crate::instruments::gate::Gate;
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
@@ -25,6 +25,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Scale(&["workers", "queued"]),
     }
 }
 

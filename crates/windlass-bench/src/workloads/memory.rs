@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::gate::Gate;
 use crate::instruments::process::resident_bytes;
 use crate::instruments::random::Random;
@@ -28,6 +28,7 @@ pub(crate) fn workload() -> Workload {
         },
         rival: Rival::BestPeer,
         jvm: Jvm::Fresh,
+        plot: Plot::Nothing,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{JDK_POOLS, returning};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
 use crate::instruments::quantile::quantile;
 use crate::peers::Returning;
 
@@ -24,6 +24,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 

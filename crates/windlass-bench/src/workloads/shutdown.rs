@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::pools;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::gate::Gate;
 use crate::instruments::tally::{GONE, RAN};
 use crate::peers::Blocking;
@@ -20,7 +20,7 @@ pub(crate) fn workload() -> Workload {
         id: "W12",
         title: "shutdown",
         about: "The gentle end of a pool of idle threads, and the abrupt end of one with tasks in \
-                its queue; until the call returns, and until the last thread is about to end. \
+                its queue and its workers busy until then; until the last thread is about to end. \
                 Tasks that were queued may be given back, dropped, or run all the same.",
         points: |size: Size| {
             let (idle, queued) = size.pick((4, 100), (64, 50_000), (64, 1_000_000));
@@ -40,6 +40,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-linked", "jdk-fork-join", "jdk-scheduled"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 
@@ -87,12 +88,8 @@ fn close_idle<P: Pool>(point: &Point) -> Vec<Figure> {
     ran.wait();
     let begun = Instant::now();
     pool.close();
-    let closed = begun.elapsed();
     gone.wait();
-    vec![
-        Figure::micros("closed", closed),
-        Figure::micros("threads gone", begun.elapsed()),
-    ]
+    vec![Figure::micros("threads gone", begun.elapsed())]
 }
 
 fn stop_full<P: StopsAtOnce>(point: &Point) -> Vec<Figure> {
@@ -104,14 +101,12 @@ fn stop_full<P: StopsAtOnce>(point: &Point) -> Vec<Figure> {
         pool.execute(|| RAN.count());
     }
     let begun = Instant::now();
-    gate.open();
     let given_back = pool.stop_at_once();
-    let stopped = begun.elapsed();
+    gate.open();
     gone.wait();
-    let all = begun.elapsed();
+    let elapsed = begun.elapsed();
     vec![
-        Figure::micros("stopped", stopped),
-        Figure::micros("threads gone", all),
+        Figure::micros("threads gone", elapsed),
         Figure::count("ran anyway", RAN.total() - workers as u64),
         Figure::count("given back", given_back),
     ]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::pools;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
 
@@ -24,6 +24,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| vec!["jdk-linked", "jdk-fork-join", "jdk-fork", "jdk-scheduled"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Throughput,
     }
 }
 

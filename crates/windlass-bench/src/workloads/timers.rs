@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::quantile::quantile;
 use crate::instruments::random::Random;
 use crate::instruments::tally::{GONE, RAN, SET};
@@ -22,13 +22,15 @@ pub(crate) fn workload() -> Workload {
         title: "timers",
         about: "Timers due in one to two minutes (far), or within a second (near), are set and \
                 then cancelled, so many at a time: time per timer, for the call and until the \
-                closure is freed, where a cancelled timer is freed at once. Lateness is by how \
+                closure is freed, where a cancelled timer is freed at once (scheduled-thread-pool \
+                only marks it, and keeps it until it is due). Lateness is by how \
                 much timers spread over a span run after they are due.",
         points: grid,
         entrants,
         jdk: |_| vec!["jdk-scheduled"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Scale(&["timers"]),
     }
 }
 

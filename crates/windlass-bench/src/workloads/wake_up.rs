@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Rival, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
 use crate::instruments::quantile::quantile;
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
@@ -31,6 +31,7 @@ pub(crate) fn workload() -> Workload {
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
+        plot: Plot::Nothing,
     }
 }
 
