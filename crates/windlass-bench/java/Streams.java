@@ -101,9 +101,15 @@ final class Streams {
         ExecutorService pool = Pools.bounded(peer, point.number("workers"), 1_024, point.word("policy"));
         int tasks = point.number("tasks");
         time(pool, 1, tasks / 10, () -> Tally::count);
-        long elapsed = time(pool, point.number("producers"), tasks, () -> Tally::count);
+        int producers = point.number("producers");
+        long before = Tally.own();
+        long elapsed = time(pool, producers, tasks, () -> Tally::count);
         Pools.end(pool);
-        return List.of(Figure.per("per task", elapsed, tasks));
+        List<Figure> figures = new ArrayList<>(List.of(Figure.per("per task", elapsed, tasks)));
+        if (point.word("policy").equals("caller-runs") && producers == 1) {
+            figures.add(Figure.count("run by the caller", Tally.own() - before));
+        }
+        return figures;
     }
 
     static List<Figure> cached(Point point) throws Exception {

@@ -66,6 +66,11 @@ final class Tally {
         return total;
     }
 
+    /** What this thread has counted. */
+    static long own() {
+        return LINE.get().count;
+    }
+
     /** The number of threads that have counted since {@link #reset}. */
     static int threadsSeen() {
         return LINES.size();

@@ -97,6 +97,12 @@ impl Tally {
         lines.map(|line| line.0.load(Ordering::Acquire)).sum()
     }
 
+    /// What this thread has counted so far.
+    pub(crate) fn own(&self) -> u64 {
+        let line = self.lines.get(LINE.get());
+        line.map_or(0, |line| line.0.load(Ordering::Relaxed))
+    }
+
     /// From now on `more` are to come.
     pub(crate) fn expect(&'static self, more: u64) -> Expected {
         Expected {

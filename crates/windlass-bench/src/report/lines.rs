@@ -53,6 +53,9 @@ impl Axis {
 }
 
 pub(super) fn draw(title: &str, key: &str, mut series: Vec<Series>) -> String {
+    for one in &mut series {
+        one.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
     let all = || series.iter().flat_map(|one| one.points.iter());
     let across = Axis::over(all().map(|(x, _)| *x), (LEFT, RIGHT));
     let up = Axis::over(all().map(|(_, y)| *y), (BOTTOM, TOP));
@@ -62,8 +65,7 @@ pub(super) fn draw(title: &str, key: &str, mut series: Vec<Series>) -> String {
     grid(&mut canvas, &across, &up);
     let last = |one: &Series| one.points.last().map_or(0.0, |(_, y)| *y);
     series.sort_by(|a, b| last(b).total_cmp(&last(a)));
-    for (at, one) in series.iter_mut().enumerate() {
-        one.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (at, one) in series.iter().enumerate() {
         let (colour, width) = if one.is_ours {
             (OURS, 3.0)
         } else {
