@@ -1,0 +1,182 @@
+//! The Java side: one program, compiled when it is needed, that takes a sample per request.
+//!
+//! It is kept running so that its samples come between those of the other peers, with its code
+//! compiled and warm. A request is a line, `WORKLOAD POINT PEER`; the answer is a line per figure
+//! and then `end`, or `failed` with a reason.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::{env, fs, process};
+
+use super::figure::Figure;
+use super::point::Point;
+use super::sample;
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java");
+const MAIN: &str = "Bench";
+
+/// A JDK with the program compiled, and the process that runs it once there was a request.
+pub(crate) struct Jdk {
+    classes: PathBuf,
+    version: String,
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    process: Child,
+    requests: ChildStdin,
+    answers: Receiver<String>,
+    /// Set when requests and answers may no longer match.
+    is_lost: bool,
+}
+
+impl Jdk {
+    /// Finds a JDK and compiles the program.
+    ///
+    /// # Errors
+    ///
+    /// Says why there will be no Java peers.
+    pub(crate) fn find() -> Result<Self, String> {
+        let version = version()?;
+        let classes = env::temp_dir().join(format!("windlass-bench-{}", process::id()));
+        let jdk = Self {
+            classes,
+            version,
+            kept: None,
+        };
+        jdk.compile()?;
+        Ok(jdk)
+    }
+
+    /// The JDK's name and version.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn compile(&self) -> Result<(), String> {
+        let listing = fs::read_dir(SOURCES).map_err(|error| format!("{SOURCES}: {error}"))?;
+        let files = listing.filter_map(|entry| Some(entry.ok()?.path()));
+        let sources = files.filter(|path| path.extension().is_some_and(|end| end == "java"));
+        let mut javac = Command::new("javac");
+        javac.arg("-d").arg(&self.classes).args(sources);
+        let output = javac.output().map_err(|_| "there is no javac".to_owned())?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    }
+
+    /// Takes a sample in the process that is kept.
+    ///
+    /// # Errors
+    ///
+    /// Says what went wrong, for the notice.
+    pub(crate) fn take(
+        &mut self,
+        workload: &str,
+        point: &Point,
+        peer: &str,
+    ) -> Result<Vec<Figure>, String> {
+        let kept = match &mut self.kept {
+            Some(kept) => kept,
+            empty => empty.insert(Kept::start(&self.classes)?),
+        };
+        let answer = kept.ask(&format!("{workload} {point} {peer}"));
+        if kept.is_lost {
+            self.kept = None;
+        }
+        answer
+    }
+
+    /// Takes a sample in a process of its own.
+    ///
+    /// # Errors
+    ///
+    /// Says what went wrong, for the notice.
+    pub(crate) fn take_fresh(
+        &self,
+        workload: &str,
+        point: &Point,
+        peer: &str,
+    ) -> Result<Vec<Figure>, String> {
+        let mut command = java(&self.classes);
+        command.args([workload, &point.to_string(), peer]);
+        sample::figures_of(command)
+    }
+}
+
+impl Drop for Jdk {
+    fn drop(&mut self) {
+        self.kept = None;
+        // Left for the system to clean up if it cannot be removed.
+        let _ = fs::remove_dir_all(&self.classes);
+    }
+}
+
+impl Kept {
+    fn start(classes: &Path) -> Result<Self, String> {
+        let mut command = java(classes);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(|error| error.to_string())?;
+        let requests = process.stdin.take().ok_or("its input is not piped")?;
+        let output = process.stdout.take().ok_or("its output is not piped")?;
+        let (sender, answers) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            process,
+            requests,
+            answers,
+            is_lost: false,
+        })
+    }
+
+    fn ask(&mut self, request: &str) -> Result<Vec<Figure>, String> {
+        self.is_lost = true;
+        writeln!(self.requests, "{request}").map_err(|error| error.to_string())?;
+        let mut figures = Vec::new();
+        loop {
+            let line = self.answers.recv_timeout(sample::LIMIT);
+            let line = line.map_err(|error| format!("no answer: {error}"))?;
+            if line == "end" {
+                self.is_lost = false;
+                return Ok(figures);
+            }
+            if let Some(reason) = line.strip_prefix("failed ") {
+                self.is_lost = false;
+                return Err(reason.to_owned());
+            }
+            figures.extend(Figure::from_line(&line));
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // It is of no further use, whatever it is doing.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn java(classes: &Path) -> Command {
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(classes).arg(MAIN);
+    command
+}
+
+fn version() -> Result<String, String> {
+    let output = Command::new("java").arg("-version").output();
+    let output = output.map_err(|_| "there is no java".to_owned())?;
+    // The JDK writes it to the error stream.
+    let text = String::from_utf8_lossy(&output.stderr);
+    Ok(text.lines().nth(1).unwrap_or("JDK").trim().to_owned())
+}

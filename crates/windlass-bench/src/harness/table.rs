@@ -1,0 +1,169 @@
+//! The figures of one point as a table, best first, each with its ratio to the rival.
+
+use std::fmt::Write;
+
+use super::figure::Better;
+use super::record::Row;
+use super::workload::Rival;
+use crate::peers::{Peer, Sequential};
+
+/// The rows of one metric at one point, with the one that all are compared with.
+pub(crate) struct Ranking<'a> {
+    pub(crate) rows: Vec<&'a Row>,
+    pub(crate) rival: Option<&'a Row>,
+}
+
+impl<'a> Ranking<'a> {
+    pub(crate) fn new(rows: impl IntoIterator<Item = &'a Row>, rival: Rival) -> Self {
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        rows.sort_by(|a, b| a.median.total_cmp(&b.median));
+        let better = rows
+            .first()
+            .map_or(Better::Neither, |row| row.unit.better());
+        if better == Better::Higher {
+            rows.reverse();
+        }
+        let is_rival = |row: &&&Row| match rival {
+            Rival::BestPeer => !row.is_ours() && row.peer != Sequential::NAME,
+            Rival::Plain => row.peer == "windlass",
+        };
+        let rival = rows.iter().find(is_rival).copied();
+        Self {
+            rows,
+            rival: rival.filter(|_| better != Better::Neither),
+        }
+    }
+
+    /// How many times the rival's figure a row has; below one is better, whatever the unit.
+    pub(crate) fn ratio(&self, row: &Row) -> Option<f64> {
+        let rival = self.rival?;
+        let ratio = match row.unit.better() {
+            Better::Lower => row.median / rival.median,
+            Better::Higher => rival.median / row.median,
+            Better::Neither => return None,
+        };
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// Plain Windlass, or else the best of ours, if any takes part.
+    pub(crate) fn windlass(&self) -> Option<&'a Row> {
+        let mut ours = self.rows.iter().filter(|row| row.is_ours());
+        let plain = ours.clone().find(|row| row.peer == "windlass");
+        plain.or_else(|| ours.next()).copied()
+    }
+
+    /// The one line that sums up: Windlass against the best peer.
+    pub(crate) fn verdict(&self) -> Option<String> {
+        let (ours, rival) = (self.windlass()?, self.rival?);
+        if std::ptr::eq(ours, rival) {
+            return None;
+        }
+        let ratio = self.ratio(ours)?;
+        let (ours, rival) = (&ours.peer, &rival.peer);
+        Some(format!("{ours} / best peer ({rival}) = {ratio:.2}"))
+    }
+}
+
+/// The table of one ranking as text.
+pub(crate) fn text(title: &str, ranking: &Ranking<'_>) -> String {
+    let mut text = format!("{title}\n");
+    for row in &ranking.rows {
+        let ratio = ranking.ratio(row);
+        let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:>8.2}x"));
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "  {:<28} {:>10} {:<5} [{:>9} .. {:>9}] {ratio}",
+            row.peer,
+            digits(row.median),
+            row.unit,
+            digits(row.p10),
+            digits(row.p90),
+        );
+    }
+    if let Some(verdict) = ranking.verdict() {
+        let _ = writeln!(text, "  {verdict}");
+    }
+    text
+}
+
+/// Three digits that count, without an exponent.
+pub(crate) fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.places$}")
+}
+
+/// Splits rows into groups of one point and metric, in the order of their first appearance.
+pub(crate) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let same = |group: &&mut Vec<&Row>| {
+            let first = group[0];
+            first.workload == row.workload && first.point == row.point && first.metric == row.metric
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ranking, Rival, groups};
+    use crate::harness::figure::Unit;
+    use crate::harness::point::Point;
+    use crate::harness::record::Row;
+
+    fn row(peer: &str, value: f64, unit: Unit) -> Row {
+        let point = Point::parse("workers=2");
+        Row::gather(("W1", &point, peer), ("x".to_owned(), unit), vec![value])
+    }
+
+    #[test]
+    fn the_rival_is_the_best_that_is_not_ours() {
+        let rows = [
+            row("rayon", 20.0, Unit::Nanos),
+            row("windlass", 5.0, Unit::Nanos),
+            row("threadpool", 10.0, Unit::Nanos),
+        ];
+        let ranking = Ranking::new(&rows, Rival::BestPeer);
+        assert_eq!(ranking.rival.unwrap().peer, "threadpool");
+        assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
+    }
+
+    #[test]
+    fn a_ratio_below_one_is_better_for_shares_too() {
+        let rows = [
+            row("rayon", 50.0, Unit::Percent),
+            row("windlass", 100.0, Unit::Percent),
+        ];
+        let ranking = Ranking::new(&rows, Rival::BestPeer);
+        assert_eq!(ranking.rows[0].peer, "windlass");
+        assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
+    }
+
+    #[test]
+    fn counts_are_not_compared() {
+        let rows = [row("rayon", 4.0, Unit::Count)];
+        assert!(Ranking::new(&rows, Rival::BestPeer).rival.is_none());
+    }
+
+    #[test]
+    fn groups_keep_points_and_metrics_apart() {
+        let mut other = row("rayon", 1.0, Unit::Nanos);
+        other.metric = "y".to_owned();
+        let rows = [
+            row("rayon", 1.0, Unit::Nanos),
+            other,
+            row("chili", 2.0, Unit::Nanos),
+        ];
+        let sizes: Vec<_> = groups(&rows).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2, 1]);
+    }
+}

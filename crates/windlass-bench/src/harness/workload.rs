@@ -1,0 +1,97 @@
+//! What a workload is to the harness: points to measure at, and who takes part at each.
+
+use super::figure::Figure;
+use super::point::Point;
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// Just enough to see that it works.
+    Tiny,
+    /// All workloads within two minutes.
+    Quick,
+    /// What the published figures are made with.
+    Full,
+}
+
+impl Size {
+    /// One of three, by size.
+    pub(crate) const fn pick<T: Copy>(self, tiny: T, quick: T, full: T) -> T {
+        match self {
+            Self::Tiny => tiny,
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// A question put to all peers alike.
+pub(crate) struct Workload {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    /// What is measured, for readers of the report.
+    pub(crate) about: &'static str,
+    pub(crate) points: fn(Size) -> Vec<Point>,
+    /// The peers in this program.
+    pub(crate) entrants: fn(&Point) -> Vec<Entrant>,
+    /// The peers in the Java program.
+    pub(crate) jdk: fn(&Point) -> Vec<&'static str>,
+    /// Whom the ratio compares with.
+    pub(crate) rival: Rival,
+    pub(crate) jvm: Jvm,
+    pub(crate) plot: Plot,
+}
+
+/// What the report draws of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plot {
+    /// Tables say it all.
+    Nothing,
+    /// Tasks per second, by peer.
+    Throughput,
+    /// Cost against one of these parameters.
+    Scale(&'static [&'static str]),
+}
+
+/// Whom the figures of a workload are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rival {
+    /// Whoever is best among those that are not Windlass.
+    BestPeer,
+    /// Plain Windlass: the workload asks what an addition costs.
+    Plain,
+}
+
+/// Which Java process takes the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Jvm {
+    /// One that is kept, and warm.
+    Kept,
+    /// A fresh one each time, because the state of the process is what is measured.
+    Fresh,
+}
+
+/// A peer at a workload.
+pub(crate) struct Entrant {
+    pub(crate) name: String,
+    pub(crate) run: fn(&Point) -> Vec<Figure>,
+}
+
+/// Lists peers that take a sample of the same kind: `entrants![sample; Windlass, Threadpool]`.
+macro_rules! entrants {
+    ($run:ident; $($peer:ty),* $(,)?) => {
+        vec![$(
+            $crate::harness::workload::Entrant {
+                name: <$peer as $crate::peers::Peer>::name(),
+                run: $run::<$peer>,
+            }
+        ),*]
+    };
+}
+pub(crate) use entrants;
+
+/// Points from their texts.
+pub(crate) fn points<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<Point> {
+    let texts = texts.into_iter();
+    texts.map(|text| Point::parse(text.as_ref())).collect()
+}

@@ -1,0 +1,109 @@
+//! What workloads ask of peers, by family.
+//!
+//! All is generic: a peer pays for what its own interface makes it pay, and for nothing of ours.
+
+use std::time::Duration;
+
+use crate::instruments::tally::Expected;
+
+/// Whoever takes part.
+pub(crate) trait Peer {
+    const NAME: &'static str;
+
+    fn name() -> String {
+        Self::NAME.to_owned()
+    }
+}
+
+/// Runs tasks that nobody waits for.
+pub(crate) trait Pool: Peer + Send + Sync + Sized + 'static {
+    /// A pool of so many workers over an unbounded queue, its threads started if it can.
+    fn with_workers(workers: usize) -> Self;
+
+    fn execute(&self, body: impl FnOnce() + Send + 'static);
+
+    /// Ends the pool in its gentle way, and waits as far as it lets one wait.
+    fn close(self) {}
+}
+
+/// Runs tasks that give a result.
+pub(crate) trait Returning: Pool {
+    type Handle<T: Send + 'static>: Send;
+
+    fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Self::Handle<T>;
+
+    fn get<T: Send + 'static>(&self, handle: Self::Handle<T>) -> T;
+
+    /// The sum of many results; for peers with a cheaper way to wait for many.
+    fn sum(&self, handles: Vec<Self::Handle<u64>>) -> u64 {
+        handles.into_iter().map(|handle| self.get(handle)).sum()
+    }
+}
+
+/// What becomes of a task for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenFull {
+    Block,
+    CallerRuns,
+}
+
+/// Holds no more than so many tasks.
+pub(crate) trait Bounded: Pool {
+    fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self;
+
+    /// Executes with the policy for a full queue.
+    fn execute_bounded(&self, body: impl FnOnce() + Send + 'static) {
+        self.execute(body);
+    }
+}
+
+/// Starts a thread when no idle one takes the task.
+pub(crate) trait Cached: Pool {
+    fn cached() -> Self;
+}
+
+/// Ends without running what is queued.
+pub(crate) trait StopsAtOnce: Pool {
+    /// Tells the pool to end, without waiting for its threads; says how many tasks it gave back,
+    /// if it gives any back.
+    fn stop_at_once(self) -> u64;
+}
+
+/// Splits work in two and joins the halves.
+pub(crate) trait ForkJoin: Peer {
+    /// What the pool hands to a closure so that it can split again.
+    type Scope<'s>;
+
+    fn with_parallelism(workers: usize) -> Self;
+
+    fn enter<R: Send>(&self, body: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> R + Send) -> R;
+
+    fn join<A: Send, B: Send>(
+        scope: &mut Self::Scope<'_>,
+        left: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> A + Send,
+        right: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> B + Send,
+    ) -> (A, B);
+}
+
+/// Runs tasks later.
+pub(crate) trait Timers: Peer + Sized {
+    type Token;
+    /// Whether a cancelled timer is taken out at once, or stays until it is due.
+    const FREES: bool;
+
+    /// With two workers, or as many as such timers have.
+    fn start() -> Self;
+
+    fn schedule(&self, delay: Duration, body: impl FnOnce() + Send + 'static) -> Self::Token;
+
+    fn cancel(&self, token: Self::Token);
+
+    /// Waits until all timers are really set, where setting them goes on in the background;
+    /// `all` then counts in [`SET`](crate::instruments::tally::SET).
+    fn settle(&self, all: &Expected) {
+        let _ = all;
+    }
+}

@@ -1,0 +1,120 @@
+//! Windlass itself.
+//!
+//! Its `ForkJoinPool` will stand here too, as `impl ForkJoin for WindlassForkJoin`, and join the
+//! lists in `workloads::fork_join` and `workloads::spawning`.
+
+use windlass::executor::ExecutorService;
+use windlass::pool::{BlockPolicy, Builder, CallerRunsPolicy};
+use windlass::queue::{ArrayBlockingQueue, LinkedBlockingQueue};
+use windlass::{Submit, TaskHandle, ThreadPoolExecutor, executors};
+
+use super::family::{Bounded, Cached, Peer, Pool, Returning, StopsAtOnce, WhenFull};
+
+/// [`ThreadPoolExecutor`] with the linked queue, which is its default.
+pub(crate) struct Windlass(ThreadPoolExecutor);
+
+/// A builder for a pool of fixed size.
+pub(super) fn fixed(workers: usize) -> Builder {
+    let workers = u32::try_from(workers).expect("a number of threads");
+    ThreadPoolExecutor::builder()
+        .core_pool_size(workers)
+        .maximum_pool_size(workers)
+}
+
+/// Builds the pool and starts its threads.
+pub(super) fn start(builder: Builder) -> ThreadPoolExecutor {
+    let pool = builder.build().expect("the figures are valid");
+    pool.prestart_all_core_threads();
+    pool
+}
+
+fn with_policy(builder: Builder, when_full: WhenFull) -> Builder {
+    match when_full {
+        WhenFull::Block => builder.rejection_handler(BlockPolicy::new()),
+        WhenFull::CallerRuns => builder.rejection_handler(CallerRunsPolicy),
+    }
+}
+
+impl Peer for Windlass {
+    const NAME: &'static str = "windlass";
+}
+
+impl Pool for Windlass {
+    fn with_workers(workers: usize) -> Self {
+        Self(start(fixed(workers)))
+    }
+
+    #[inline]
+    fn execute(&self, body: impl FnOnce() + Send + 'static) {
+        self.0.execute(body).expect("the pool takes tasks");
+    }
+
+    fn close(self) {
+        self.0.close();
+    }
+}
+
+impl Returning for Windlass {
+    type Handle<T: Send + 'static> = TaskHandle<T>;
+
+    #[inline]
+    fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> TaskHandle<T> {
+        self.0.submit(body).expect("the pool takes tasks")
+    }
+
+    #[inline]
+    fn get<T: Send + 'static>(&self, mut handle: TaskHandle<T>) -> T {
+        handle.get().expect("the task returns")
+    }
+}
+
+impl Bounded for Windlass {
+    fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self {
+        let queue = LinkedBlockingQueue::with_capacity(capacity).expect("a capacity");
+        Self(start(
+            with_policy(fixed(workers), when_full).work_queue(queue),
+        ))
+    }
+}
+
+impl Cached for Windlass {
+    fn cached() -> Self {
+        Self(executors::cached_thread_pool())
+    }
+}
+
+impl StopsAtOnce for Windlass {
+    fn stop_at_once(self) -> u64 {
+        self.0.shutdown_now().len() as u64
+    }
+}
+
+/// [`ThreadPoolExecutor`] with the array queue.
+pub(crate) struct WindlassArray(ThreadPoolExecutor);
+
+impl Peer for WindlassArray {
+    const NAME: &'static str = "windlass-array";
+}
+
+impl Pool for WindlassArray {
+    fn with_workers(workers: usize) -> Self {
+        Self::with_capacity(workers, 1 << 20, WhenFull::Block)
+    }
+
+    #[inline]
+    fn execute(&self, body: impl FnOnce() + Send + 'static) {
+        self.0.execute(body).expect("the pool takes tasks");
+    }
+}
+
+impl Bounded for WindlassArray {
+    fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self {
+        let queue = ArrayBlockingQueue::new(capacity).expect("a capacity");
+        Self(start(
+            with_policy(fixed(workers), when_full).work_queue(queue),
+        ))
+    }
+}

@@ -1,0 +1,36 @@
+//! W13: what statistics, hooks and named threads cost.
+
+use super::stream;
+use crate::harness::figure::Figure;
+use crate::harness::point::Point;
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, entrants, points};
+use crate::instruments::tally::RAN;
+use crate::peers::{Hooked, Named, Pool, Watched, Windlass};
+
+pub(crate) fn workload() -> Workload {
+    Workload {
+        id: "W13",
+        title: "additions",
+        about: "Empty tasks as in W1, on Windlass as it is, with somebody who reads its statistics \
+                a thousand times a second, with hooks that do nothing, with a thread factory that \
+                gives names. The ratio is to Windlass as it is.",
+        points: |size| {
+            let tasks = size.pick(500, 50_000, 1_000_000);
+            points([format!("producers=1,workers=2,tasks={tasks}")])
+        },
+        entrants: |_| entrants![sample; Windlass, Watched, Hooked, Named],
+        jdk: |_| vec!["jdk-linked", "jdk-hooks"],
+        rival: Rival::Plain,
+        jvm: Jvm::Kept,
+        plot: Plot::Nothing,
+    }
+}
+
+fn sample<P: Pool>(point: &Point) -> Vec<Figure> {
+    let pool = P::with_workers(point.size("workers"));
+    let tasks = point.number("tasks");
+    stream::warm_up(&pool, tasks);
+    let send = || pool.execute(|| RAN.count());
+    let elapsed = stream::time(point.size("producers"), tasks, send);
+    vec![Figure::per("per task", elapsed, tasks)]
+}

@@ -1,0 +1,70 @@
+//! W5: a queue of bounded length, with producers that wait or run tasks themselves.
+
+use super::stream;
+use crate::harness::figure::Figure;
+use crate::harness::point::Point;
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::instruments::tally::RAN;
+use crate::peers::{
+    Bounded, ChannelPool, Crossbeam, Kanal, Threadfin, Tokio, WhenFull, Windlass, WindlassArray,
+};
+
+const CAPACITY: usize = 1_024;
+
+pub(crate) fn workload() -> Workload {
+    Workload {
+        id: "W5",
+        title: "bounded queue of 1,024",
+        about: "Producers send empty tasks into a queue that holds 1,024; one that finds it full \
+                waits (block), or runs the task itself (caller-runs). Time per task; with one \
+                producer also how many tasks it ran itself, which is cheap and no merit: a pool \
+                whose workers do little leaves more to the caller.",
+        points: grid,
+        entrants: |_| {
+            entrants![
+                sample;
+                Windlass, WindlassArray, Threadfin, Tokio, ChannelPool<Crossbeam>,
+                ChannelPool<Kanal>,
+            ]
+        },
+        jdk: |_| vec!["jdk-linked", "jdk-array"],
+        rival: Rival::BestPeer,
+        jvm: Jvm::Kept,
+        plot: Plot::Throughput,
+    }
+}
+
+fn grid(size: Size) -> Vec<Point> {
+    let tasks = size.pick(3_000, 50_000, 1_000_000);
+    let shapes = match size {
+        Size::Tiny | Size::Quick => vec![(1, 2)],
+        Size::Full => vec![(1, 1), (1, 2), (2, 2), (4, 2), (4, 4)],
+    };
+    let of = |policy| {
+        let shapes = shapes.iter();
+        shapes.map(move |(producers, workers)| {
+            format!("policy={policy},producers={producers},workers={workers},tasks={tasks}")
+        })
+    };
+    points(of("block").chain(of("caller-runs")))
+}
+
+fn sample<P: Bounded>(point: &Point) -> Vec<Figure> {
+    let when_full = match point.word("policy") {
+        "block" => WhenFull::Block,
+        _ => WhenFull::CallerRuns,
+    };
+    let pool = P::with_capacity(point.size("workers"), CAPACITY, when_full);
+    let tasks = point.number("tasks");
+    let send = || pool.execute_bounded(|| RAN.count());
+    stream::time(1, tasks / 10, send);
+    let producers = point.size("producers");
+    let before = RAN.own();
+    let elapsed = stream::time(producers, tasks, send);
+    let mut figures = vec![Figure::per("per task", elapsed, tasks)];
+    if when_full == WhenFull::CallerRuns && producers == 1 {
+        // The producer is this thread.
+        figures.push(Figure::count("run by the caller", RAN.own() - before));
+    }
+    figures
+}
