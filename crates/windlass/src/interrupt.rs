@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::clock::{self, Clock};
-use crate::sync::{Deadline, Mutex, Parker, Woken, thread, thread_local};
+use crate::sync::{Deadline, Mutex, Parker, Woken, mutant, thread, thread_local};
 
 thread_local! {
     static CURRENT: Arc<Record> = Arc::new(Record::new());
@@ -123,7 +123,10 @@ impl Record {
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
         self.set_flag();
-        self.parker.unpark();
+        // Mutant: a thread that is about to sleep does not look again.
+        if !mutant!("interrupt_wakes_nobody") {
+            self.parker.unpark();
+        }
     }
 
     /// Makes the thread look at its pool again, if it waits for a task or when it next does.

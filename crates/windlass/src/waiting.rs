@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::interrupt::{Parked, Record};
-use crate::sync::{Deadline, Mutex, MutexGuard};
+use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,9 +142,14 @@ pub(crate) fn wait<'a, S, P>(
 ) -> Waited<'a, S, P> {
     let me = queue(&mut guard).enlist(payload);
     drop(guard);
+    if mutant!("wait_prepares_unlocked") {
+        me.prepare_signal(); // A signal that came since the lock was released is wiped out.
+    }
     let parked = sleep(&me, deadline);
     let mut guard = lock.lock();
-    if me.is_signalled() {
+    // Mutant: a thread that gives up takes the signal along.
+    let ignores_it = mutant!("wait_loses_a_late_signal") && parked != Parked::Unparked;
+    if me.is_signalled() && !ignores_it {
         return Waited {
             guard,
             how: Wait::Signalled,

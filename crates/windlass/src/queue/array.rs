@@ -128,24 +128,104 @@ mod models {
     use std::sync::Arc;
 
     use super::ArrayBlockingQueue;
-    use crate::queue::BlockingQueue;
-    use crate::sync::atomic::{AtomicUsize, Ordering};
-    use crate::sync::{model, thread};
+    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::{BlockingQueue, BlockingQueueExt, Fairness};
+    use crate::sync::model;
+
+    fn queue(capacity: usize, fairness: Fairness) -> ArrayBlockingQueue<u32> {
+        ArrayBlockingQueue::with_fairness(capacity, fairness).unwrap()
+    }
+
+    #[test]
+    fn every_element_finds_a_taker_that_waits_or_comes() {
+        model(|| scenarios::every_element_finds_a_taker(queue(2, Fairness::Unfair)));
+    }
+
+    #[test]
+    fn every_element_of_a_fair_queue_finds_a_taker() {
+        model(|| scenarios::every_element_finds_a_taker(queue(2, Fairness::Fair)));
+    }
+
+    #[test]
+    fn a_putter_gets_the_place_that_a_taker_frees() {
+        model(|| scenarios::a_freed_place_finds_its_putter(queue(1, Fairness::Unfair)));
+    }
+
+    #[test]
+    fn a_putter_of_a_fair_queue_gets_the_place_that_a_taker_frees() {
+        model(|| scenarios::a_freed_place_finds_its_putter(queue(1, Fairness::Fair)));
+    }
+
+    #[test]
+    fn an_interrupted_putter_passes_its_place_on() {
+        model(|| scenarios::an_interrupted_putter_strands_nobody(queue(1, Fairness::Unfair)));
+    }
+
+    #[test]
+    fn an_interrupted_putter_of_a_fair_queue_passes_its_place_on() {
+        model(|| scenarios::an_interrupted_putter_strands_nobody(queue(1, Fairness::Fair)));
+    }
+
+    #[test]
+    fn an_interrupted_taker_of_a_fair_queue_passes_its_element_on() {
+        model(|| scenarios::an_interrupted_taker_strands_nobody(queue(2, Fairness::Fair)));
+    }
+
+    #[test]
+    fn places_freed_together_let_in_as_many_putters_of_a_fair_queue() {
+        model(|| {
+            let queue = Arc::new(queue(2, Fairness::Fair));
+            queue.offer_all([1, 1]).unwrap();
+            let putters = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.put(2).unwrap())
+            });
+            assert_eq!(queue.drain(2), [1, 1]);
+            for putter in putters {
+                putter.join().unwrap();
+            }
+            assert_eq!(queue.len(), 2);
+        });
+    }
+
+    #[test]
+    fn no_newcomer_takes_the_element_that_is_kept_for_a_waiting_taker() {
+        model(|| {
+            let queue = Arc::new(queue(1, Fairness::Fair));
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            let waits = queue.waiting().unwrap().takers == 1;
+            queue.offer(1).unwrap();
+            let overtaken = queue.poll();
+            assert!(!waits || overtaken.is_none());
+            if overtaken.is_some() {
+                queue.offer(1).unwrap();
+            }
+            assert_eq!(taker.join().unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn no_newcomer_gets_the_place_that_is_kept_for_a_waiting_putter() {
+        model(|| {
+            let queue = Arc::new(queue(1, Fairness::Fair));
+            queue.offer(1).unwrap();
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(2).unwrap());
+            let waits = queue.waiting().unwrap().putters == 1;
+            assert!(queue.poll().is_some());
+            let overtaken = queue.offer(3).is_ok();
+            assert!(!waits || !overtaken);
+            if overtaken {
+                assert!(queue.take().is_ok());
+            }
+            putter.join().unwrap();
+            assert_eq!(queue.len(), 1);
+        });
+    }
 
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
-        model(|| {
-            let queue = Arc::new(ArrayBlockingQueue::new(1).unwrap());
-            let note = Arc::new(AtomicUsize::new(0));
-            let theirs = (Arc::clone(&queue), Arc::clone(&note));
-            let producer = thread::Builder::new().spawn(move || {
-                // Relaxed: only the queue can make this visible.
-                theirs.1.store(7, Ordering::Relaxed);
-                theirs.0.put('x')
-            });
-            assert_eq!(queue.take(), Ok('x'));
-            assert_eq!(note.load(Ordering::Relaxed), 7);
-            producer.unwrap().join().unwrap().unwrap();
-        });
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(queue(1, Fairness::Unfair)));
     }
 }

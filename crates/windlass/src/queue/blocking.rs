@@ -6,7 +6,9 @@
 //! thread that gives up.
 //!
 //! In a fair queue a signal is also a *grant*: the element or the place is kept for the signalled
-//! thread, and newcomers count what is granted as gone.
+//! thread, and newcomers count what is granted as gone. One grant of each kind is out at a time,
+//! and whoever has used it signals the next in line: so threads that could go ahead together do
+//! not overtake each other on the way.
 //!
 //! A discipline whose next element is not ready yet ([`Discipline::ready_at`]) has one *leader*
 //! among the takers, who sleeps until that moment; the others sleep without a deadline. An
@@ -17,11 +19,12 @@ use std::fmt;
 use std::time::Duration;
 
 use super::lock::QueueLock;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock;
-use crate::sync::{Deadline, MutexGuard};
+use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// Stands for "no bound" in the atomic that shows the capacity.
@@ -41,38 +44,6 @@ pub struct Blocking<D: Discipline> {
     /// they can be asked from inside a predicate, and cost nothing.
     shown_len: AtomicUsize,
     shown_capacity: AtomicUsize,
-}
-
-/// The calls that an interrupt pending on entry ends, even where they need not wait.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Precedence {
-    take: bool,
-    timed_poll: bool,
-    put: bool,
-    timed_offer: bool,
-}
-
-impl Precedence {
-    pub(crate) const ALWAYS: Self = Self {
-        take: true,
-        timed_poll: true,
-        put: true,
-        timed_offer: true,
-    };
-    /// Insertion never waits, so only removal looks.
-    pub(crate) const REMOVAL: Self = Self {
-        take: true,
-        timed_poll: true,
-        put: false,
-        timed_offer: false,
-    };
-    /// Untimed calls look only when they have to wait.
-    pub(crate) const TIMED: Self = Self {
-        take: false,
-        timed_poll: true,
-        put: false,
-        timed_offer: true,
-    };
 }
 
 #[derive(Debug, Default)]
@@ -95,11 +66,15 @@ impl<D: Discipline> State<D> {
     }
 
     /// Whether a taker finds an element that is not kept for somebody else.
-    fn may_take(&self, granted: bool, fairness: Fairness) -> bool {
-        match fairness {
-            Fairness::Unfair => !self.items.is_empty(),
-            Fairness::Fair if granted => !self.items.is_empty(),
-            Fairness::Fair => self.takers.is_empty() && self.items.len() > self.granted_takes,
+    fn may_take(&self, before: Before, fairness: Fairness) -> bool {
+        // Mutant: newcomers take what is granted to others.
+        let granted = mutant!("fair_grant_is_not_kept", 0, self.granted_takes);
+        let unkept = self.items.len() > granted;
+        match (fairness, before) {
+            (Fairness::Unfair, _) | (Fairness::Fair, Before::Granted) => !self.items.is_empty(),
+            // The leader has waited for this element; those in line wait behind it.
+            (Fairness::Fair, Before::Alarm) => unkept,
+            (Fairness::Fair, _) => unkept && self.takers.is_empty(),
         }
     }
 
@@ -113,31 +88,47 @@ impl<D: Discipline> State<D> {
     }
 
     fn signal_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        if self.granted_takes > 0 {
+            return None;
+        }
         let wakeup = self.takers.signal_one()?;
         if fairness == Fairness::Fair {
-            self.granted_takes += 1;
+            self.granted_takes = 1;
         }
         Some(wakeup)
     }
 
     /// Signals putters after `freed` places have become free, as far as there is room.
     fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Vec<Wakeup> {
-        let mut room = self.room();
+        let mut count = freed.min(self.room());
         if fairness == Fairness::Fair {
-            room = room.saturating_sub(self.granted_puts);
+            count = count.min(1 - self.granted_puts);
         }
-        let wakeups = self.putters.signal(freed.min(room));
+        let wakeups = self.putters.signal(count);
         if fairness == Fairness::Fair {
             self.granted_puts += wakeups.len();
         }
         wakeups
     }
 
-    /// Signals a new leader if the head has to be waited for and nobody does.
-    fn signal_leader(&mut self) -> Option<Wakeup> {
-        let vacant = self.leader == 0 && self.items.ready_at().is_some();
-        if vacant {
-            self.takers.signal_one()
+    /// Signals the next putter in the line of a fair queue, after one has been served.
+    fn signal_next_putter(&mut self, fairness: Fairness) -> Vec<Wakeup> {
+        // Mutant: of several places that become free, one is used.
+        if fairness == Fairness::Unfair || mutant!("fair_putter_signals_no_next") {
+            return Vec::new();
+        }
+        self.signal_putters(1, fairness)
+    }
+
+    /// Signals the next taker, after one has left: as the new leader if the head has to be waited
+    /// for and nobody does, or because it is next in the line of a fair queue.
+    fn signal_next_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        let has_turn = match self.items.ready_at() {
+            Some(_) => self.leader == 0,
+            None => fairness == Fairness::Fair && !self.items.is_empty(),
+        };
+        if has_turn {
+            self.signal_taker(fairness)
         } else {
             None
         }
@@ -154,6 +145,8 @@ impl<D: Discipline> State<D> {
         match (before, self.items.ready_at()) {
             (_, None) => self.signal_taker(fairness),
             (Some(before), Some(after)) if after >= before => None,
+            // Mutant: the leader sleeps past the new head.
+            (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
             _ => {
                 self.leader = 0;
                 self.signal_taker(fairness)
@@ -278,10 +271,11 @@ impl<D: Discipline> Blocking<D> {
             if visit.may_put(granted, self.fairness) {
                 visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
                 let wakeup = visit.push(self.fairness, |items| insert(items, item));
+                let next = visit.signal_next_putter(self.fairness);
                 self.show(&visit.items);
                 drop(visit);
                 drop(guard);
-                drop(wakeup);
+                drop((wakeup, next));
                 return Ok(());
             }
             visit.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
@@ -302,7 +296,8 @@ impl<D: Discipline> Blocking<D> {
     /// Passes on the place that was kept for a putter whose element is not admitted.
     fn give_up_put(&self, state: &mut State<D>, granted: bool) -> Vec<Wakeup> {
         state.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
-        if granted {
+        // Mutant: the place of a putter that is refused stays empty.
+        if granted && !mutant!("refused_putter_keeps_its_place") {
             state.signal_putters(1, self.fairness)
         } else {
             Vec::new()
@@ -342,7 +337,7 @@ impl<D: Discipline> Blocking<D> {
         loop {
             let granted = before == Before::Granted && self.fairness == Fairness::Fair;
             let mut visit = self.lock.visit(&mut guard);
-            let head = self.head(&visit, granted);
+            let head = self.head(&visit, before);
             visit.granted_takes -= usize::from(granted);
             if matches!(head, Head::Ready) {
                 let item = remove(&mut visit.items);
@@ -364,7 +359,13 @@ impl<D: Discipline> Blocking<D> {
                 if before == Before::TimedOut && self.is_ready(&mut guard) {
                     continue;
                 }
-                let wakeup = self.lock.visit(&mut guard).signal_leader();
+                let mut visit = self.lock.visit(&mut guard);
+                // Mutant: the others sleep on when the leader gives up.
+                let leads = !mutant!("leader_gives_up_without_heir");
+                let wakeup = leads
+                    .then(|| visit.signal_next_taker(self.fairness))
+                    .flatten();
+                drop(visit);
                 drop(guard);
                 drop(wakeup);
                 return if before == Before::Interrupted {
@@ -377,11 +378,14 @@ impl<D: Discipline> Blocking<D> {
     }
 
     fn is_ready(&self, guard: &mut Guard<'_, D>) -> bool {
-        matches!(self.head(&self.lock.visit(guard), false), Head::Ready)
+        matches!(
+            self.head(&self.lock.visit(guard), Before::TimedOut),
+            Head::Ready
+        )
     }
 
-    fn head(&self, state: &State<D>, granted: bool) -> Head {
-        if !state.may_take(granted, self.fairness) {
+    fn head(&self, state: &State<D>, before: Before) -> Head {
+        if !state.may_take(before, self.fairness) {
             return Head::Nothing;
         }
         match state.items.ready_at() {
@@ -392,9 +396,14 @@ impl<D: Discipline> Blocking<D> {
 
     fn after_removal(&self, state: &mut State<D>, freed: usize) -> (Vec<Wakeup>, Option<Wakeup>) {
         self.show(&state.items);
+        // Mutants: putters, or the next leader, sleep on after a removal.
+        let freed = mutant!("removal_signals_no_putter", 0, freed);
+        let leads = !mutant!("leader_takes_without_heir");
         (
             state.signal_putters(freed, self.fairness),
-            state.signal_leader(),
+            leads
+                .then(|| state.signal_next_taker(self.fairness))
+                .flatten(),
         )
     }
 

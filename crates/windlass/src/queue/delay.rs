@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::blocking::{Blocking, Precedence};
+use super::blocking::Blocking;
 use super::heap::StableHeap;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 use crate::sync::clock;
@@ -124,3 +125,114 @@ impl<T: Send + Delayed> Discipline for ByDeadline<T> {
 }
 
 delegate_queue!(DelayQueue<T: Delayed>, |queue| &queue.0);
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use super::{ByDeadline, DelayQueue, Delayed, StableHeap};
+    use crate::interrupt;
+    use crate::queue::scenarios::spawn;
+    use crate::queue::{Blocking, BlockingQueue, Fairness};
+    use crate::sync::clock::TestClock;
+    use crate::sync::{model, thread};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Due(Instant);
+
+    impl Delayed for Due {
+        fn deadline(&self) -> Instant {
+            self.0
+        }
+    }
+
+    type Queue = Arc<dyn BlockingQueue<Due>>;
+
+    fn queue() -> Queue {
+        Arc::new(DelayQueue::new())
+    }
+
+    fn fair_queue() -> Queue {
+        let heap = ByDeadline(StableHeap::default());
+        Arc::new(Blocking::with_fairness(heap, Fairness::Fair))
+    }
+
+    fn spawn_taker(clock: &TestClock, queue: &Queue) -> thread::JoinHandle<Due> {
+        let (clock, queue) = (clock.clone(), Arc::clone(queue));
+        spawn(move || clock.enter(|| queue.take().unwrap()))
+    }
+
+    fn an_earlier_element_wakes_the_taker(queue: &Queue) {
+        let clock = TestClock::new();
+        let soon = Due(clock.now() + SECOND);
+        queue.offer(Due(clock.now() + 10 * SECOND)).unwrap();
+        let taker = spawn_taker(&clock, queue);
+        queue.offer(soon).unwrap();
+        clock.advance(SECOND);
+        assert_eq!(taker.join().unwrap(), soon);
+    }
+
+    fn a_leader_that_takes_hands_over(queue: &Queue) {
+        let clock = TestClock::new();
+        let due = Due(clock.now() + SECOND);
+        queue.offer(due).unwrap();
+        queue.offer(due).unwrap();
+        let takers = [(); 2].map(|()| spawn_taker(&clock, queue));
+        clock.advance(SECOND);
+        for taker in takers {
+            assert_eq!(taker.join().unwrap(), due);
+        }
+    }
+
+    fn a_leader_that_is_interrupted_hands_over(queue: &Queue) {
+        let clock = TestClock::new();
+        let due = Due(clock.now() + SECOND);
+        queue.offer(due).unwrap();
+        let other = spawn_taker(&clock, queue);
+        let me = interrupt::current();
+        let hand = clock.clone();
+        let mover = spawn(move || {
+            me.interrupt();
+            hand.advance(SECOND);
+        });
+        if clock.enter(|| queue.take()).is_ok() {
+            queue.offer(due).unwrap();
+        }
+        assert_eq!(other.join().unwrap(), due);
+        mover.join().unwrap();
+        let _ = interrupt::interrupted();
+    }
+
+    #[test]
+    fn an_earlier_element_wakes_the_taker_that_sleeps_for_a_later_one() {
+        model(|| an_earlier_element_wakes_the_taker(&queue()));
+    }
+
+    #[test]
+    fn a_leader_that_takes_hands_over_to_the_next_taker() {
+        model(|| a_leader_that_takes_hands_over(&queue()));
+    }
+
+    #[test]
+    fn a_leader_that_is_interrupted_hands_over_to_the_next_taker() {
+        model(|| a_leader_that_is_interrupted_hands_over(&queue()));
+    }
+
+    #[test]
+    fn an_earlier_element_wakes_the_taker_of_a_fair_queue() {
+        model(|| an_earlier_element_wakes_the_taker(&fair_queue()));
+    }
+
+    #[test]
+    fn a_leader_of_a_fair_queue_that_takes_hands_over() {
+        model(|| a_leader_that_takes_hands_over(&fair_queue()));
+    }
+
+    #[test]
+    fn a_leader_of_a_fair_queue_that_is_interrupted_hands_over() {
+        model(|| a_leader_that_is_interrupted_hands_over(&fair_queue()));
+    }
+}

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use super::blocking::{Blocking, Precedence, timed};
+use super::blocking::{Blocking, timed};
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting, discipline};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
@@ -261,3 +262,36 @@ impl<T: Send> Discipline for Ends<T> {
 }
 
 delegate_queue!(LinkedBlockingDeque<T>, |queue| &queue.0);
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::LinkedBlockingDeque;
+    use crate::queue::scenarios::spawn;
+    use crate::sync::model;
+
+    #[test]
+    fn an_element_at_one_end_reaches_a_taker_at_the_other() {
+        model(|| {
+            let deque = Arc::new(LinkedBlockingDeque::new());
+            let theirs = Arc::clone(&deque);
+            let taker = spawn(move || theirs.take_last().unwrap());
+            deque.put_first(1).unwrap();
+            assert_eq!(taker.join().unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn a_place_freed_at_one_end_reaches_a_putter_at_the_other() {
+        model(|| {
+            let deque = Arc::new(LinkedBlockingDeque::with_capacity(1).unwrap());
+            deque.offer_last(1).unwrap();
+            let theirs = Arc::clone(&deque);
+            let putter = spawn(move || theirs.put_first(2).unwrap());
+            assert!(deque.take_last().is_ok());
+            putter.join().unwrap();
+            assert_eq!(deque.poll_first(), Some(2));
+        });
+    }
+}

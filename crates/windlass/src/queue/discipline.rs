@@ -132,3 +132,67 @@ pub(super) fn partition<T>(items: &mut VecDeque<T>, keep: &[bool]) -> Vec<T> {
     }
     removed
 }
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::Discipline;
+    use crate::queue::scenarios::spawn;
+    use crate::queue::{Blocking, BlockingQueue, PutError};
+    use crate::sync::model;
+
+    /// Has one place, and no longer admits 2 once an element has left.
+    struct Picky {
+        held: Option<u32>,
+        popped: bool,
+    }
+
+    impl Discipline for Picky {
+        type Item = u32;
+        fn push(&mut self, item: u32) {
+            self.held = Some(item);
+        }
+        fn pop(&mut self) -> Option<u32> {
+            self.popped = true;
+            self.held.take()
+        }
+        fn len(&self) -> usize {
+            usize::from(self.held.is_some())
+        }
+        fn peek(&self) -> Option<&u32> {
+            self.held.as_ref()
+        }
+        fn iter(&self) -> Box<dyn Iterator<Item = &u32> + '_> {
+            Box::new(self.held.iter())
+        }
+        fn remove(&mut self, _at: usize) -> u32 {
+            self.held.take().unwrap()
+        }
+        fn capacity(&self) -> Option<usize> {
+            Some(1)
+        }
+        fn admits(&self, item: &u32) -> bool {
+            !(self.popped && *item == 2)
+        }
+    }
+
+    #[test]
+    fn a_putter_that_is_refused_after_its_wait_passes_its_place_on() {
+        model(|| {
+            let picky = Picky {
+                held: Some(1),
+                popped: false,
+            };
+            let queue = Arc::new(Blocking::new(picky));
+            let theirs = Arc::clone(&queue);
+            let refused = spawn(move || theirs.put(2));
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.poll());
+            queue.put(3).unwrap();
+            assert_eq!(queue.poll(), Some(3));
+            assert_eq!(refused.join().unwrap(), Err(PutError::Refused(2)));
+            assert_eq!(taker.join().unwrap(), Some(1));
+        });
+    }
+}

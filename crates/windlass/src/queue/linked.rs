@@ -64,93 +64,40 @@ delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0);
 
 #[cfg(test)]
 mod models {
-    use std::sync::Arc;
-
     use super::LinkedBlockingQueue;
-    use crate::interrupt;
-    use crate::queue::BlockingQueue;
-    use crate::sync::atomic::{AtomicUsize, Ordering};
-    use crate::sync::{model, thread};
+    use crate::queue::scenarios;
+    use crate::sync::model;
 
     #[test]
     fn every_element_finds_a_taker_that_waits_or_comes() {
-        model(|| {
-            let queue = Arc::new(LinkedBlockingQueue::new());
-            let takers: Vec<_> = (0..2)
-                .map(|_| {
-                    let queue = Arc::clone(&queue);
-                    thread::Builder::new()
-                        .spawn(move || queue.take().unwrap())
-                        .unwrap()
-                })
-                .collect();
-            queue.offer(1).unwrap();
-            queue.offer(2).unwrap();
-            let sum: u32 = takers.into_iter().map(|taker| taker.join().unwrap()).sum();
-            assert_eq!(sum, 3);
-        });
+        model(|| scenarios::every_element_finds_a_taker(LinkedBlockingQueue::new()));
     }
 
     #[test]
     fn a_putter_gets_the_place_that_a_taker_frees() {
         model(|| {
-            let queue = Arc::new(LinkedBlockingQueue::with_capacity(1).unwrap());
-            queue.offer(1).unwrap();
-            let putter = {
-                let queue = Arc::clone(&queue);
-                thread::Builder::new()
-                    .spawn(move || queue.put(2).unwrap())
-                    .unwrap()
-            };
-            assert_eq!(queue.take(), Ok(1));
-            assert_eq!(queue.take(), Ok(2));
-            putter.join().unwrap();
-            assert_eq!(queue.len(), 0);
+            scenarios::a_freed_place_finds_its_putter(
+                LinkedBlockingQueue::with_capacity(1).unwrap(),
+            );
         });
     }
 
     #[test]
     fn an_interrupted_taker_strands_neither_an_element_nor_another_taker() {
+        model(|| scenarios::an_interrupted_taker_strands_nobody(LinkedBlockingQueue::new()));
+    }
+
+    #[test]
+    fn an_interrupted_putter_strands_neither_a_place_nor_another_putter() {
         model(|| {
-            let queue = Arc::new(LinkedBlockingQueue::new());
-            let me = interrupt::current();
-            let taker = {
-                let queue = Arc::clone(&queue);
-                thread::Builder::new().spawn(move || queue.take()).unwrap()
-            };
-            let interrupter = {
-                let queue = Arc::clone(&queue);
-                let body = move || {
-                    queue.offer(1).unwrap();
-                    me.interrupt();
-                };
-                thread::Builder::new().spawn(body).unwrap()
-            };
-            // If the interrupted thread has the element, the other taker needs one more.
-            if queue.take().is_ok() {
-                queue.offer(2).unwrap();
-            }
-            assert!(taker.join().unwrap().is_ok());
-            interrupter.join().unwrap();
-            let _ = interrupt::interrupted();
-            assert_eq!(queue.len(), 0);
+            scenarios::an_interrupted_putter_strands_nobody(
+                LinkedBlockingQueue::with_capacity(1).unwrap(),
+            );
         });
     }
 
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
-        model(|| {
-            let queue = Arc::new(LinkedBlockingQueue::new());
-            let note = Arc::new(AtomicUsize::new(0));
-            let theirs = (Arc::clone(&queue), Arc::clone(&note));
-            let producer = thread::Builder::new().spawn(move || {
-                // Relaxed: only the queue can make this visible.
-                theirs.1.store(7, Ordering::Relaxed);
-                theirs.0.put('x')
-            });
-            assert_eq!(queue.take(), Ok('x'));
-            assert_eq!(note.load(Ordering::Relaxed), 7);
-            producer.unwrap().join().unwrap().unwrap();
-        });
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(LinkedBlockingQueue::new()));
     }
 }

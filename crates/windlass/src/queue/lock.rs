@@ -7,17 +7,18 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, thread_local};
+use crate::sync::{Mutex, MutexGuard, thread_local, unique};
 
 thread_local! {
-    static TOKEN: Box<u8> = Box::new(0);
+    static TOKEN: usize = unique();
 }
 
-/// A number that no other living thread has, and never zero.
+/// A number that no other thread has or had, and never zero.
+///
+/// An address that is unique among the living will not do: the visitor is read without any order,
+/// so a thread could meet its own number where a thread that has ended left it.
 fn token() -> usize {
-    TOKEN
-        .try_with(|token| std::ptr::from_ref::<u8>(token) as usize)
-        .unwrap_or(usize::MAX)
+    TOKEN.try_with(|token| *token).unwrap_or(usize::MAX)
 }
 
 /// The mutex around a queue's data.

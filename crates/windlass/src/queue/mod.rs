@@ -40,8 +40,11 @@ mod error;
 mod heap;
 mod linked;
 mod lock;
+mod precedence;
 mod priority;
 mod resizable;
+#[cfg(test)]
+mod scenarios;
 mod synchronous;
 mod transfer;
 mod two_lock;
@@ -51,12 +54,12 @@ use std::time::Duration;
 
 pub use array::ArrayBlockingQueue;
 pub use blocking::Blocking;
-pub(crate) use blocking::Precedence;
 pub use delay::{DelayQueue, Delayed};
 pub use deque::LinkedBlockingDeque;
 pub use discipline::Discipline;
 pub use error::{CapacityError, PutError, Unplaced};
 pub use linked::LinkedBlockingQueue;
+pub(crate) use precedence::Precedence;
 pub use priority::PriorityBlockingQueue;
 pub use resizable::ResizableBlockingQueue;
 pub use synchronous::SynchronousQueue;
@@ -257,8 +260,10 @@ pub trait BlockingQueueExt<T: Send>: BlockingQueue<T> {
     }
 
     /// Drops every element.
+    ///
+    /// What a thread holds out to a [`SynchronousQueue`] is not in it, and stays with the thread.
     fn clear(&self) {
-        drop(self.drain_all());
+        drop(self.retain(&mut |_| false));
     }
 
     /// Offers the elements in turn and says how many there were.

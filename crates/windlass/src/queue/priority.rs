@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::blocking::{Blocking, Precedence};
+use super::blocking::Blocking;
 use super::heap::StableHeap;
+use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 
@@ -140,3 +141,31 @@ impl<T: Send> Discipline for Heap<T> {
 }
 
 delegate_queue!(PriorityBlockingQueue<T>, |queue| &queue.0);
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::PriorityBlockingQueue;
+    use crate::queue::BlockingQueue;
+    use crate::queue::scenarios::{self, spawn};
+    use crate::sync::model;
+
+    #[test]
+    fn every_element_finds_a_taker_that_waits_or_comes() {
+        model(|| scenarios::every_element_finds_a_taker(PriorityBlockingQueue::new()));
+    }
+
+    #[test]
+    fn a_taker_that_comes_late_gets_the_least() {
+        model(|| {
+            let queue = Arc::new(PriorityBlockingQueue::new());
+            queue.offer(2).unwrap();
+            let theirs = Arc::clone(&queue);
+            let giver = spawn(move || theirs.offer(1).unwrap());
+            let first = queue.take().unwrap();
+            giver.join().unwrap();
+            assert_eq!(queue.take().unwrap(), 3 - first);
+        });
+    }
+}

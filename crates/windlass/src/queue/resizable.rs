@@ -68,23 +68,75 @@ mod models {
     use std::sync::Arc;
 
     use super::ResizableBlockingQueue;
-    use crate::queue::BlockingQueue;
-    use crate::sync::{model, thread};
+    use crate::queue::scenarios::spawn;
+    use crate::queue::{BlockingQueue, PutError};
+    use crate::sync::model;
+
+    fn full_queue() -> Arc<ResizableBlockingQueue<u32>> {
+        let queue = Arc::new(ResizableBlockingQueue::with_capacity(1).unwrap());
+        queue.offer(1).unwrap();
+        queue
+    }
 
     #[test]
     fn a_putter_that_waits_sees_the_larger_bound() {
         model(|| {
-            let queue = Arc::new(ResizableBlockingQueue::with_capacity(1).unwrap());
-            queue.offer(1).unwrap();
-            let putter = {
-                let queue = Arc::clone(&queue);
-                thread::Builder::new()
-                    .spawn(move || queue.put(2).unwrap())
-                    .unwrap()
-            };
+            let queue = full_queue();
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(2).unwrap());
             queue.set_capacity(2).unwrap();
             putter.join().unwrap();
             assert_eq!(queue.drain(9), [1, 2]);
+        });
+    }
+
+    #[test]
+    fn a_larger_bound_lets_in_as_many_putters_as_it_has_room_for() {
+        model(|| {
+            let queue = full_queue();
+            let putters = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.put(2).unwrap())
+            });
+            queue.set_capacity(3).unwrap();
+            for putter in putters {
+                putter.join().unwrap();
+            }
+            assert_eq!(queue.drain(9), [1, 2, 2]);
+        });
+    }
+
+    #[test]
+    fn a_bound_that_shrinks_and_grows_again_loses_no_wake_up() {
+        model(|| {
+            let queue = full_queue();
+            queue.set_capacity(2).unwrap();
+            queue.offer(2).unwrap();
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(3).unwrap());
+            let theirs = Arc::clone(&queue);
+            let resizer = spawn(move || {
+                theirs.set_capacity(1).unwrap();
+                theirs.set_capacity(2).unwrap();
+            });
+            assert_eq!(queue.take(), Ok(1));
+            putter.join().unwrap();
+            resizer.join().unwrap();
+            assert_eq!(queue.drain(9), [2, 3]);
+        });
+    }
+
+    #[test]
+    fn a_smaller_bound_holds_for_whoever_comes_after_it() {
+        model(|| {
+            let queue = Arc::new(ResizableBlockingQueue::with_capacity(2).unwrap());
+            queue.offer(1).unwrap();
+            let theirs = Arc::clone(&queue);
+            let giver = spawn(move || theirs.offer(2).is_ok());
+            queue.set_capacity(1).unwrap();
+            assert_eq!(queue.offer(3), Err(PutError::Full(3)));
+            let came_first = giver.join().unwrap();
+            assert_eq!(queue.len(), 1 + usize::from(came_first));
         });
     }
 }

@@ -12,7 +12,7 @@ use super::blocking::timed;
 use super::lock::QueueLock;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
-use crate::sync::{Deadline, Mutex};
+use crate::sync::{Deadline, Mutex, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
@@ -84,6 +84,8 @@ impl<T: Send> SynchronousQueue<T> {
     fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
         let mut state = self.lock.lock();
         if let Some((wakeup, slot)) = self.next(&mut state.takers) {
+            // Mutant: a taker that was signalled may find its slot empty.
+            let state = (!mutant!("handoff_fills_the_slot_unlocked")).then_some(state);
             *slot.lock() = Some(item);
             drop(state);
             drop(wakeup);
@@ -144,6 +146,10 @@ impl<T: Send> SynchronousQueue<T> {
         );
         drop(waited.guard);
         match waited.how {
+            // Mutant: an interrupt ends a take that has received.
+            Wait::Signalled if mutant!("interrupt_beats_delivery") && ends_wait() => {
+                Err(Interrupted)
+            }
             Wait::Signalled => Ok(slot.lock().take()),
             Wait::TimedOut => Ok(None),
             Wait::Interrupted => Err(Interrupted),
@@ -249,19 +255,22 @@ impl<T: Send> fmt::Debug for SynchronousQueue<T> {
 #[cfg(test)]
 mod models {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use super::SynchronousQueue;
     use crate::interrupt;
+    use crate::queue::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, PutError};
-    use crate::sync::atomic::{AtomicUsize, Ordering};
-    use crate::sync::{model, thread};
+    use crate::sync::model;
+
+    const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn a_putter_and_a_taker_meet_whoever_comes_first() {
         model(|| {
             let queue = Arc::new(SynchronousQueue::new());
             let theirs = Arc::clone(&queue);
-            let putter = thread::Builder::new().spawn(move || theirs.put(7)).unwrap();
+            let putter = spawn(move || theirs.put(7));
             assert_eq!(queue.take(), Ok(7));
             assert_eq!(putter.join().unwrap(), Ok(()));
         });
@@ -273,13 +282,11 @@ mod models {
             let queue = Arc::new(SynchronousQueue::new());
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
-            let other = thread::Builder::new()
-                .spawn(move || {
-                    let taken = theirs.poll();
-                    me.interrupt();
-                    taken
-                })
-                .unwrap();
+            let other = spawn(move || {
+                let taken = theirs.poll();
+                me.interrupt();
+                taken
+            });
             let put = queue.put(7);
             let taken = other.join().unwrap();
             match put {
@@ -294,19 +301,73 @@ mod models {
     }
 
     #[test]
-    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+    fn one_element_goes_to_one_of_two_takers() {
         model(|| {
             let queue = Arc::new(SynchronousQueue::new());
-            let note = Arc::new(AtomicUsize::new(0));
-            let theirs = (Arc::clone(&queue), Arc::clone(&note));
-            let producer = thread::Builder::new().spawn(move || {
-                // Relaxed: only the queue can make this visible.
-                theirs.1.store(7, Ordering::Relaxed);
-                theirs.0.put('x')
+            let theirs = Arc::clone(&queue);
+            let other = spawn(move || theirs.take().unwrap());
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || {
+                theirs.put(1).unwrap();
+                theirs.put(2).unwrap();
             });
-            assert_eq!(queue.take(), Ok('x'));
-            assert_eq!(note.load(Ordering::Relaxed), 7);
-            producer.unwrap().join().unwrap().unwrap();
+            let sum = queue.take().unwrap() + other.join().unwrap();
+            putter.join().unwrap();
+            assert_eq!(sum, 3);
         });
+    }
+
+    #[test]
+    fn a_taker_that_is_interrupted_leaves_the_element_to_the_next() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let me = interrupt::current();
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || {
+                me.interrupt();
+                theirs.put(7)
+            });
+            let mut taken = queue.take();
+            while taken.is_err() {
+                taken = queue.take();
+            }
+            assert_eq!(taken, Ok(7));
+            assert_eq!(putter.join().unwrap(), Ok(()));
+            let _ = interrupt::interrupted();
+        });
+    }
+
+    #[test]
+    fn a_taker_whose_time_is_up_leaves_the_element_to_the_next() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(7));
+            let taken = match queue.poll_timeout(HOUR) {
+                Ok(Some(item)) => item,
+                _ => queue.take().unwrap(),
+            };
+            assert_eq!((taken, putter.join().unwrap()), (7, Ok(())));
+        });
+    }
+
+    #[test]
+    fn a_putter_whose_time_is_up_has_its_element_back_or_delivered() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            if let Err(late) = queue.offer_timeout(7, HOUR) {
+                assert_eq!(late, PutError::TimedOut(7));
+                queue.put(7).unwrap();
+            }
+            assert_eq!(taker.join().unwrap(), 7);
+            assert_eq!(queue.waiting().unwrap().putters, 0);
+        });
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(SynchronousQueue::new()));
     }
 }

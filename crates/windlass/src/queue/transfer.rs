@@ -14,7 +14,7 @@ use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
 use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, Mutex};
+use crate::sync::{Deadline, Mutex, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep, wait};
 
 /// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
@@ -58,7 +58,9 @@ struct Entry<T> {
 impl<T> Entry<T> {
     /// Takes the element; the producer that waits is signalled, and woken by what comes along.
     fn receive(self) -> (T, Option<Wakeup>) {
-        (self.item, self.sender.map(Wakeup::signal))
+        // Mutant: the producer never hears of the receipt.
+        let sender = mutant!("receipt_is_not_signalled", None, self.sender);
+        (self.item, sender.map(Wakeup::signal))
     }
 }
 
@@ -173,7 +175,8 @@ impl<T: Send> LinkedTransferQueue<T> {
         drop(state);
         let parked = sleep(&me, deadline);
         let mut state = self.lock.lock();
-        if me.is_signalled() {
+        // Mutant: a producer looks for what was received already.
+        if me.is_signalled() && !mutant!("received_transfer_is_withdrawn") {
             return Ok(());
         }
         let mine = |entry: &Entry<T>| entry.sender.as_ref().is_some_and(|s| Arc::ptr_eq(s, &me));
@@ -371,18 +374,16 @@ mod models {
 
     use super::LinkedTransferQueue;
     use crate::interrupt;
+    use crate::queue::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, PutError};
-    use crate::sync::atomic::{AtomicUsize, Ordering};
-    use crate::sync::{model, thread};
+    use crate::sync::model;
 
     #[test]
     fn a_transfer_returns_when_its_element_has_been_received() {
         model(|| {
             let queue = Arc::new(LinkedTransferQueue::new());
             let theirs = Arc::clone(&queue);
-            let sender = thread::Builder::new()
-                .spawn(move || theirs.transfer(7))
-                .unwrap();
+            let sender = spawn(move || theirs.transfer(7));
             assert_eq!(queue.take(), Ok(7));
             assert_eq!(sender.join().unwrap(), Ok(()));
             assert_eq!(queue.len(), 0);
@@ -395,13 +396,11 @@ mod models {
             let queue = Arc::new(LinkedTransferQueue::new());
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
-            let other = thread::Builder::new()
-                .spawn(move || {
-                    let taken = theirs.poll();
-                    me.interrupt();
-                    taken
-                })
-                .unwrap();
+            let other = spawn(move || {
+                let taken = theirs.poll();
+                me.interrupt();
+                taken
+            });
             let sent = queue.transfer(7);
             let taken = other.join().unwrap();
             match sent {
@@ -416,19 +415,31 @@ mod models {
     }
 
     #[test]
-    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+    fn every_element_finds_a_taker_that_waits_or_comes() {
+        model(|| scenarios::every_element_finds_a_taker(LinkedTransferQueue::new()));
+    }
+
+    #[test]
+    fn an_interrupted_taker_strands_neither_an_element_nor_another_taker() {
+        model(|| scenarios::an_interrupted_taker_strands_nobody(LinkedTransferQueue::new()));
+    }
+
+    #[test]
+    fn draining_an_element_releases_its_sender() {
         model(|| {
             let queue = Arc::new(LinkedTransferQueue::new());
-            let note = Arc::new(AtomicUsize::new(0));
-            let theirs = (Arc::clone(&queue), Arc::clone(&note));
-            let producer = thread::Builder::new().spawn(move || {
-                // Relaxed: only the queue can make this visible.
-                theirs.1.store(7, Ordering::Relaxed);
-                theirs.0.put('x')
-            });
-            assert_eq!(queue.take(), Ok('x'));
-            assert_eq!(note.load(Ordering::Relaxed), 7);
-            producer.unwrap().join().unwrap().unwrap();
+            let theirs = Arc::clone(&queue);
+            let sender = spawn(move || theirs.transfer(7));
+            let drained = queue.drain_all();
+            if drained.is_empty() {
+                assert_eq!(queue.take(), Ok(7));
+            }
+            assert_eq!(sender.join().unwrap(), Ok(()));
         });
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(LinkedTransferQueue::new()));
     }
 }

@@ -24,7 +24,7 @@ use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard};
+use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 #[derive(Debug)]
@@ -132,6 +132,10 @@ impl<T: Send> TwoLock<T> {
                     Wait::TimedOut
                 }
             } else {
+                if mutant!("putter_enlists_late") {
+                    drop(back); // A place that becomes free now is signalled to nobody.
+                    back = self.back.lock();
+                }
                 let waited = wait(
                     self.back.mutex(),
                     back,
@@ -161,6 +165,10 @@ impl<T: Send> TwoLock<T> {
                 if front.inbox.len() == 0 {
                     // Both boxes are empty, and stay so while the front is locked.
                     drop(back);
+                    if mutant!("taker_enlists_late") {
+                        drop(front); // An element that comes now is signalled to nobody.
+                        front = self.front.lock();
+                    }
                     match Self::await_element(&self.front, front, deadline) {
                         Wait::Signalled => continue,
                         Wait::TimedOut => return Ok(None),
@@ -192,14 +200,17 @@ impl<T: Send> TwoLock<T> {
     fn swap(&self, back: &mut Back<T>, front: &mut Front<T>) {
         std::mem::swap(&mut back.outbox, &mut front.inbox);
         self.shown_inbox_len.store(0, Ordering::Relaxed);
-        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+        // Mutant: producers do not see what the swap has moved.
+        let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
+        self.outbox_len.store(moved, Ordering::Release);
     }
 
     /// Takes the oldest element out of the outbox and gives the lock up.
     fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
         let item = back.outbox.pop()?;
         self.outbox_len.store(back.outbox.len(), Ordering::Release);
-        let wakeups = self.signal_putters(&mut back, 1);
+        // Mutant: the place that becomes free is signalled to nobody.
+        let wakeups = self.signal_putters(&mut back, mutant!("pop_signals_no_putter", 0, 1));
         drop(back);
         drop(wakeups);
         Some(item)
@@ -233,7 +244,9 @@ impl<T: Send> TwoLock<T> {
         self.shown_inbox_len
             .store(front.inbox.len(), Ordering::Relaxed);
         drop(front);
-        let wakeups = self.signal_putters(&mut back, removed.len());
+        // Mutant: of several places that become free, one is signalled.
+        let freed = mutant!("drain_signals_one_putter", 1, removed.len());
+        let wakeups = self.signal_putters(&mut back, freed);
         drop(back);
         drop(wakeups);
         removed
@@ -378,7 +391,9 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
             self.shown_capacity.store(capacity, Ordering::Relaxed);
             front.capacity.replace(capacity)
         };
-        let wakeups = self.signal_putters(&mut back, usize::MAX);
+        // Mutant: of several new places, one is signalled.
+        let freed = mutant!("resize_signals_one_putter", 1, usize::MAX);
+        let wakeups = self.signal_putters(&mut back, freed);
         drop(back);
         drop(wakeups);
         Ok(former)
@@ -391,5 +406,103 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
             takers,
             putters: back.putters.len(),
         })
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::{Bound, TwoLock};
+    use crate::queue::BlockingQueue;
+    use crate::queue::scenarios::spawn;
+    use crate::sync::model;
+
+    fn holding(capacity: usize, items: &[u32]) -> Arc<TwoLock<u32>> {
+        let queue = TwoLock::new(Some(capacity), Bound::Fixed);
+        items.iter().for_each(|&item| queue.append(item));
+        Arc::new(queue)
+    }
+
+    #[test]
+    fn producers_never_exceed_the_bound_while_the_boxes_are_swapped() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            let placed = (3..5).filter(|&item| queue.offer(item).is_ok()).count();
+            assert_eq!(taker.join().unwrap(), 1);
+            assert!(placed <= 1);
+            assert_eq!(queue.len(), 1 + placed);
+        });
+    }
+
+    #[test]
+    fn the_order_survives_a_swap_and_a_push_at_the_same_time() {
+        model(|| {
+            let queue = holding(3, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let giver = spawn(move || theirs.offer(3).unwrap());
+            let mut taken = vec![queue.take().unwrap(), queue.take().unwrap()];
+            taken.push(queue.take().unwrap());
+            giver.join().unwrap();
+            assert_eq!(taken, [1, 2, 3]);
+        });
+    }
+
+    #[test]
+    fn draining_lets_in_as_many_putters_as_it_frees_places() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let putters = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.put(3).unwrap())
+            });
+            let mut seen = queue.drain(2);
+            for putter in putters {
+                putter.join().unwrap();
+            }
+            seen.append(&mut queue.drain(9));
+            assert_eq!(seen, [1, 2, 3, 3]);
+        });
+    }
+
+    #[test]
+    fn an_element_that_is_taken_and_removed_at_once_goes_to_one_of_them() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let remover = spawn(move || theirs.remove_first(&mut |&item| item == 1));
+            let polled = queue.poll();
+            match remover.join().unwrap() {
+                Some(1) => assert_eq!(polled, Some(2)),
+                _ => assert_eq!(polled, Some(1)),
+            }
+        });
+    }
+
+    #[test]
+    fn a_removal_from_the_middle_lets_a_putter_in() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || theirs.put(3).unwrap());
+            assert_eq!(queue.remove_first(&mut |&item| item == 2), Some(2));
+            putter.join().unwrap();
+            assert_eq!(queue.drain(9), [1, 3]);
+        });
+    }
+
+    #[test]
+    fn the_length_never_counts_an_element_twice_or_not_at_all() {
+        model(|| {
+            let queue = holding(2, &[1, 2]);
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.poll());
+            let len = queue.len();
+            assert!(len == 1 || len == 2, "{len}");
+            assert_eq!(taker.join().unwrap(), Some(1));
+            assert_eq!(queue.len(), 1);
+        });
     }
 }

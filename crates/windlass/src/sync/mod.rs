@@ -12,11 +12,30 @@
 #[cfg_attr(all(shuttle, not(loom)), path = "shuttle.rs")]
 mod backend;
 
+/// A seeded bug: `mutant!("name")` is true, and `mutant!("name", bad, good)` is `bad`, in a build
+/// that carries the bug of that name, which no build does that ships. `scripts/mutants.sh` makes
+/// one such build for each, to show that the models notice.
+macro_rules! mutant {
+    ($name:tt) => {
+        cfg!(windlass_mutant = $name)
+    };
+    ($name:tt, $bad:expr, $good:expr) => {
+        if cfg!(windlass_mutant = $name) {
+            $bad
+        } else {
+            $good
+        }
+    };
+}
+
 pub(crate) mod clock;
 mod parker;
+mod unique;
 
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{Condvar, Mutex, MutexGuard, UnsafeCell, atomic, thread, thread_local};
 pub(crate) use clock::Deadline;
+pub(crate) use mutant;
 pub(crate) use parker::{Parker, Woken};
+pub(crate) use unique::unique;

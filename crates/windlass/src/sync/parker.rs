@@ -88,10 +88,13 @@ impl Parker {
 
     /// Leaves a token, and wakes the thread if it sleeps.
     pub(crate) fn unpark(&self) {
-        if self.state.swap(NOTIFIED, Ordering::Release) == PARKED {
+        // Mutant: what was written before waking need not be seen after it.
+        let order = mutant!("unpark_is_relaxed", Ordering::Relaxed, Ordering::Release);
+        if self.state.swap(NOTIFIED, order) == PARKED {
             // The sleeper announced itself under the lock and gives the lock up only by waiting:
             // passing through the lock makes sure that it is past that point.
-            drop(self.lock.lock());
+            // Mutant: the notification may fall between the announcement and the wait.
+            drop((!mutant!("unpark_skips_the_lock")).then(|| self.lock.lock()));
             self.wake.notify_one();
         }
     }
@@ -111,7 +114,8 @@ impl Parker {
             Ok(_) => true,
             Err(_) => {
                 self.state.swap(EMPTY, Ordering::Acquire);
-                false
+                // Mutant: the token is taken and the thread sleeps all the same.
+                mutant!("park_sleeps_on_its_token")
             }
         }
     }

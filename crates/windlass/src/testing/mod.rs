@@ -6,8 +6,10 @@
 
 mod gate;
 pub mod queue_contract;
+mod waiters;
 
 pub use gate::{Gate, Latch};
+pub use waiters::{await_putters, await_takers, join};
 
 use std::sync::Arc;
 use std::time::Duration;

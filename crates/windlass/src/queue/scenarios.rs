@@ -1,0 +1,103 @@
+//! Races that the models of several queues run, each with its own queue.
+//!
+//! A scenario ends under every schedule, or the wake-up that it is about was lost: loom and
+//! shuttle then report a deadlock. Given to plain threads it is a smoke test.
+
+use std::sync::Arc;
+
+use super::BlockingQueue;
+use crate::interrupt;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::thread;
+
+/// Starts a thread of a model.
+pub(super) fn spawn<T: Send + 'static>(
+    body: impl FnOnce() -> T + Send + 'static,
+) -> thread::JoinHandle<T> {
+    thread::Builder::new().spawn(body).unwrap()
+}
+
+/// Two takers, who wait or are still to come, get two elements.
+pub(super) fn every_element_finds_a_taker(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    let takers = [(); 2].map(|()| {
+        let queue = Arc::clone(&queue);
+        spawn(move || queue.take().unwrap())
+    });
+    queue.offer(1).unwrap();
+    queue.offer(2).unwrap();
+    let sum: u32 = takers.map(|taker| taker.join().unwrap()).iter().sum();
+    assert_eq!(sum, 3);
+}
+
+/// A putter gets the one place of the queue when it becomes free.
+pub(super) fn a_freed_place_finds_its_putter(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    queue.offer(1).unwrap();
+    let theirs = Arc::clone(&queue);
+    let putter = spawn(move || theirs.put(2).unwrap());
+    assert_eq!(queue.take(), Ok(1));
+    assert_eq!(queue.take(), Ok(2));
+    putter.join().unwrap();
+    assert_eq!(queue.len(), 0);
+}
+
+/// Of two takers one is interrupted, perhaps in the moment in which it is signalled: the one
+/// element goes to one of them, and not to nobody.
+pub(super) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    let me = interrupt::current();
+    let theirs = Arc::clone(&queue);
+    let other = spawn(move || theirs.take().unwrap());
+    let theirs = Arc::clone(&queue);
+    let giver = spawn(move || {
+        me.interrupt();
+        theirs.offer(1).unwrap();
+    });
+    let mine = queue.take();
+    if mine.is_ok() {
+        queue.offer(2).unwrap();
+    }
+    let all = mine.unwrap_or(0) + other.join().unwrap();
+    giver.join().unwrap();
+    let _ = interrupt::interrupted();
+    assert_eq!((all, queue.len()), (if mine.is_ok() { 3 } else { 1 }, 0));
+}
+
+/// Of two putters at a queue with one place, one is interrupted, perhaps in the moment in which
+/// it is signalled: the place goes to one of them, and not to nobody.
+pub(super) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    queue.offer(1).unwrap();
+    let me = interrupt::current();
+    let theirs = Arc::clone(&queue);
+    let other = spawn(move || theirs.put(2).unwrap());
+    let theirs = Arc::clone(&queue);
+    let taker = spawn(move || {
+        me.interrupt();
+        assert!(theirs.poll().is_some());
+    });
+    if queue.put(3).is_ok() {
+        let _ = interrupt::interrupted();
+        queue.take().unwrap();
+    }
+    other.join().unwrap();
+    taker.join().unwrap();
+    let _ = interrupt::interrupted();
+    assert_eq!(queue.len(), 1);
+}
+
+/// What a producer did before it put an element is seen by whoever takes it.
+pub(super) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u32> + 'static) {
+    let queue = Arc::new(queue);
+    let note = Arc::new(AtomicUsize::new(0));
+    let theirs = (Arc::clone(&queue), Arc::clone(&note));
+    let producer = spawn(move || {
+        // Relaxed: only the queue can make this visible.
+        theirs.1.store(7, Ordering::Relaxed);
+        theirs.0.put(1)
+    });
+    assert_eq!(queue.take(), Ok(1));
+    assert_eq!(note.load(Ordering::Relaxed), 7);
+    producer.join().unwrap().unwrap();
+}
