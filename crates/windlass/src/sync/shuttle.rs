@@ -18,7 +18,7 @@ pub(crate) use shuttle::thread_local;
 /// shuttle's atomics.
 pub(crate) mod atomic {
     pub(crate) use shuttle::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
 }
 
