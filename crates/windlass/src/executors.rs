@@ -189,6 +189,15 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
 /// pool.submit(|| ()).unwrap().get().unwrap();
 /// pool.close();
 /// ```
+///
+/// The rest is out of reach:
+///
+/// ```compile_fail
+/// use windlass::executors;
+///
+/// let pool = executors::unconfigurable(executors::fixed_thread_pool(2).unwrap());
+/// pool.set_core_pool_size(1);
+/// ```
 #[doc(alias = "unconfigurableExecutorService")]
 #[must_use]
 pub fn unconfigurable<E: ExecutorService>(executor: E) -> Unconfigurable<E> {
@@ -227,6 +236,14 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.0.await_termination(timeout)
+    }
+
+    fn is_terminating(&self) -> bool {
+        self.0.is_terminating()
+    }
+
+    fn close(&self) {
+        self.0.close();
     }
 }
 

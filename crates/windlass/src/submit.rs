@@ -331,3 +331,50 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::Submit;
+    use crate::executor::{Executor, RejectedExecution};
+    use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+    use crate::sync::{UnsafeCell, model, thread};
+    use crate::task::Task;
+
+    /// An executor with one thread, made of a queue.
+    struct OneThread(LinkedBlockingQueue<Task>);
+
+    impl Executor for OneThread {
+        fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+            assert!(self.0.offer(task).is_ok());
+            Ok(())
+        }
+    }
+
+    /// The cell is written by the submitter, by the task, and read by the getter. Nothing but the
+    /// submission and the get orders these accesses: a missing order is an error of the model.
+    ///
+    /// ES-014
+    #[test]
+    fn writes_before_submission_reach_the_task_and_its_writes_reach_the_getter() {
+        model(|| {
+            let executor = Arc::new(OneThread(LinkedBlockingQueue::new()));
+            let worker = {
+                let executor = Arc::clone(&executor);
+                thread::Builder::new()
+                    .spawn(move || executor.0.take().unwrap().run())
+                    .unwrap()
+            };
+            let cell = UnsafeCell::new(());
+            cell.with_mut(|_| ());
+            let body = move || {
+                cell.with_mut(|_| ());
+                cell
+            };
+            let cell = executor.submit(body).unwrap().get().unwrap();
+            cell.with(|_| ());
+            worker.join().unwrap();
+        });
+    }
+}

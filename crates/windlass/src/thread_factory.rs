@@ -49,6 +49,9 @@ impl fmt::Debug for ThreadBody {
 pub trait ThreadFactory: Send + Sync + fmt::Debug {
     /// Starts a thread that runs `body`.
     ///
+    /// If the body is dropped later, after an answer of `Ok`, the pool goes on without the thread.
+    /// If it is leaked, neither run nor dropped, the pool waits for it and never terminates.
+    ///
     /// # Errors
     ///
     /// Whatever keeps the thread from being made. A body that is dropped unrun counts as refused.

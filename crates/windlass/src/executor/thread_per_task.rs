@@ -7,13 +7,15 @@ use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::containment::{catch, discard_payload};
 use crate::interrupt::{Interrupted, Record};
 use crate::sync::Mutex;
-use crate::task::{Task, TaskId};
+use crate::sync::clock::Clock;
+use crate::task::Task;
 use crate::termination::Termination;
 use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 
 /// Starts a thread for every task, without any bound.
 ///
-/// For few and long tasks. A task whose thread cannot be made is refused.
+/// For few and long tasks. A task whose thread cannot be made is refused. The threads read the clock
+/// of the thread that made the executor.
 ///
 /// ```
 /// use windlass::Submit;
@@ -34,13 +36,42 @@ pub struct ThreadPerTaskExecutor {
 struct Shared {
     state: Mutex<State>,
     termination: Termination,
+    clock: Clock,
 }
 
 #[derive(Debug, Default)]
 struct State {
     shutdown: bool,
     stopping: bool,
-    live: Vec<(TaskId, Option<Arc<Record>>)>,
+    live: Vec<Entry>,
+    next_ticket: u64,
+}
+
+/// A task that runs or is about to, and its thread once that is known. Not by the task's id: a
+/// `FutureTask` can be here more than once.
+#[derive(Debug)]
+struct Entry {
+    ticket: u64,
+    thread: Option<Arc<Record>>,
+}
+
+/// A task on its way to its thread.
+struct Launch {
+    shared: Arc<Shared>,
+    ticket: u64,
+    task: Arc<Mutex<Stage>>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The factory has not answered yet.
+    Asked(Task),
+    /// The factory has promised a thread.
+    Promised(Task),
+    /// The factory dropped what the thread was to run, before it answered.
+    Void(Task),
+    /// The thread has it, or nobody will.
+    Taken,
 }
 
 impl ThreadPerTaskExecutor {
@@ -55,7 +86,10 @@ impl ThreadPerTaskExecutor {
     pub fn with_factory(factory: Arc<dyn ThreadFactory>) -> Self {
         Self {
             factory,
-            shared: Arc::default(),
+            shared: Arc::new(Shared {
+                clock: Clock::current(),
+                ..Shared::default()
+            }),
         }
     }
 
@@ -73,14 +107,29 @@ impl Default for ThreadPerTaskExecutor {
 }
 
 impl Shared {
+    /// Enters a task, unless none is taken any more.
+    fn enter(&self) -> Option<u64> {
+        let mut state = self.state.lock();
+        if state.shutdown {
+            return None;
+        }
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.live.push(Entry {
+            ticket,
+            thread: None,
+        });
+        Some(ticket)
+    }
+
     /// Runs on the new thread.
-    fn run(&self, task: Task) {
-        let id = task.id();
+    fn run(&self, ticket: u64, task: Task) {
+        self.clock.adopt();
         let me = Record::current();
         let stopping = {
             let mut state = self.state.lock();
-            if let Some(entry) = state.live.iter_mut().find(|entry| entry.0 == id) {
-                entry.1 = Some(Arc::clone(&me));
+            if let Some(entry) = state.live.iter_mut().find(|entry| entry.ticket == ticket) {
+                entry.thread = Some(Arc::clone(&me));
             }
             state.stopping
         };
@@ -88,16 +137,16 @@ impl Shared {
             me.set_flag();
         }
         let ended = catch(|| task.run());
-        self.leave(id);
+        self.leave(ticket);
         if let Err(payload) = ended {
             discard_payload(payload);
         }
     }
 
-    fn leave(&self, id: TaskId) {
+    fn leave(&self, ticket: u64) {
         let last = {
             let mut state = self.state.lock();
-            state.live.retain(|entry| entry.0 != id);
+            state.live.retain(|entry| entry.ticket != ticket);
             state.shutdown && state.live.is_empty()
         };
         if last {
@@ -106,41 +155,76 @@ impl Shared {
     }
 }
 
+impl Launch {
+    fn run(self) {
+        let stage = std::mem::replace(&mut *self.task.lock(), Stage::Taken);
+        if let Stage::Asked(task) | Stage::Promised(task) = stage {
+            self.shared.run(self.ticket, task);
+        }
+    }
+}
+
+/// The factory dropped the body. Before its answer, the submitter sees to the rest; after it
+/// promised a thread, the task is dropped here.
+impl Drop for Launch {
+    fn drop(&mut self) {
+        let promised = {
+            let mut stage = self.task.lock();
+            match std::mem::replace(&mut *stage, Stage::Taken) {
+                Stage::Asked(task) => {
+                    *stage = Stage::Void(task);
+                    None
+                }
+                Stage::Promised(task) => Some(task),
+                Stage::Void(_) | Stage::Taken => None,
+            }
+        };
+        if let Some(task) = promised {
+            drop(task);
+            self.shared.leave(self.ticket);
+        }
+    }
+}
+
 impl Executor for ThreadPerTaskExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        let id = task.id();
-        {
-            let mut state = self.shared.state.lock();
-            if state.shutdown {
-                drop(state);
-                return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
-            }
-            state.live.push((id, None));
-        }
-        // The task stays within reach until the thread has begun, to be given back if it does not.
-        let slot = Arc::new(Mutex::new(Some(task)));
-        let body = {
-            let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&slot));
-            ThreadBody::new(move || {
-                let task = slot.lock().take();
-                if let Some(task) = task {
-                    shared.run(task);
+        let Some(ticket) = self.shared.enter() else {
+            return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
+        };
+        let stage = Arc::new(Mutex::new(Stage::Asked(task)));
+        let launch = Launch {
+            shared: Arc::clone(&self.shared),
+            ticket,
+            task: Arc::clone(&stage),
+        };
+        let made = catch(|| {
+            let body = ThreadBody::new(move || launch.run());
+            self.factory.new_thread(body)
+        });
+        let promised = matches!(made, Ok(Ok(())));
+        let regained = {
+            let mut stage = stage.lock();
+            match std::mem::replace(&mut *stage, Stage::Taken) {
+                Stage::Asked(task) if promised => {
+                    *stage = Stage::Promised(task);
+                    None
                 }
-            })
+                Stage::Asked(task) | Stage::Promised(task) | Stage::Void(task) => Some(task),
+                Stage::Taken => None,
+            }
         };
-        let started = catch(|| self.factory.new_thread(body));
-        let error = match started {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => Ok(error),
-            Err(payload) => Err(payload),
-        };
-        self.shared.leave(id);
-        let task = slot.lock().take();
-        match (error, task) {
+        if regained.is_some() {
+            self.shared.leave(ticket);
+        }
+        match (made, regained) {
             (Err(payload), _) => std::panic::resume_unwind(payload),
             (Ok(_), None) => Ok(()),
-            (Ok(error), Some(task)) => {
-                Err(RejectedExecution::new(task, RejectionReason::Saturated).with_source(error))
+            (Ok(made), Some(task)) => {
+                let refused = RejectedExecution::new(task, RejectionReason::Saturated);
+                Err(match made {
+                    Ok(()) => refused,
+                    Err(error) => refused.with_source(error),
+                })
             }
         }
     }
@@ -167,7 +251,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
             state
                 .live
                 .iter()
-                .filter_map(|entry| entry.1.clone())
+                .filter_map(|entry| entry.thread.clone())
                 .collect()
         };
         for thread in threads {

@@ -33,6 +33,13 @@ impl Shared {
             }
             seen = self.ctl.load();
         }
+        if self.extras.grows_eagerly && self.all_are_busy(seen.workers()) {
+            match self.add_worker(Some(task), Bound::Maximum) {
+                Ok(()) => return Ok(()),
+                Err(not_started) => task = regained(not_started),
+            }
+            seen = self.ctl.load();
+        }
         if seen.is_running() {
             let id = task.id();
             match self.queue.offer(task) {
@@ -50,6 +57,12 @@ impl Shared {
                 })
             }
         }
+    }
+
+    /// Whether there is at least one task for each worker, and a worker more may be started.
+    fn all_are_busy(&self, workers: u32) -> bool {
+        let busy = self.roster.headcount().active + self.queue.len();
+        workers < self.settings.maximum() && busy >= workers as usize
     }
 
     /// The second look, after a task has been queued.

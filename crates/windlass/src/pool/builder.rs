@@ -146,6 +146,15 @@ impl Builder {
         self
     }
 
+    /// Starts workers up to the maximum before tasks are queued, as long as all are busy.
+    ///
+    /// Without it a queue has to be full before there are more workers than core; with an unbounded
+    /// queue that is never.
+    pub fn grow_eagerly(mut self, eager: bool) -> Self {
+        self.extras.grows_eagerly = eager;
+        self
+    }
+
     /// Keeps a worker whose task without a handle has panicked, instead of replacing it.
     ///
     /// Replacing, the default and the JDK's way, frees the thread-locals that the task may have

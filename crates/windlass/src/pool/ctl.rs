@@ -56,7 +56,7 @@ pub(crate) struct Ctl(AtomicU64);
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    fn new(state: RunState, workers: u64) -> Self {
+    pub(super) fn new(state: RunState, workers: u64) -> Self {
         Self(((state as u64) << COUNT_BITS) | workers)
     }
 

@@ -289,11 +289,10 @@ impl ThreadPoolExecutor {
 
     /// Starts all core workers, and says how many it started.
     pub fn prestart_all_core_threads(&self) -> usize {
-        let mut started = 0;
-        while self.shared().add_worker(None, Bound::Core).is_ok() {
-            started += 1;
-        }
-        started
+        // No more often than that, should the factory break its promises.
+        let tries = 0..self.core_pool_size();
+        let started = tries.take_while(|_| self.shared().add_worker(None, Bound::Core).is_ok());
+        started.count()
     }
 
     /// The queue in which tasks wait for a worker.
@@ -367,6 +366,6 @@ impl ExecutorService for ThreadPoolExecutor {
 /// In the JDK's words.
 impl fmt::Debug for ThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stats().fmt(f)
+        fmt::Display::fmt(&self.stats(), f)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Worker {
     start: Mutex<Start>,
     /// Its thread, once that runs.
     thread: Mutex<Option<Arc<Record>>>,
-    /// Whether it has been entered in the roster; under the roster's lock.
+    /// Whether it has been entered in the roster, or is not to be any more; under the roster's lock.
     entered: AtomicBool,
     /// Twice the tasks it has completed, and one more while it is busy.
     work: AtomicU64,
@@ -134,9 +134,10 @@ impl Roster {
         }
     }
 
-    /// Takes out a worker whose thread ends.
+    /// Takes out a worker whose thread ends, or keeps one from being entered that never had any.
     pub(crate) fn leave(&self, worker: &Arc<Worker>) {
         let mut book = self.0.lock();
+        worker.entered.store(true, Ordering::Relaxed);
         if let Some(at) = book
             .present
             .iter()
@@ -183,5 +184,27 @@ impl Roster {
 
     fn present(&self) -> Vec<Arc<Worker>> {
         self.0.lock().present.clone()
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::{Headcount, Roster, Worker};
+
+    #[test]
+    fn a_worker_is_entered_once_whoever_comes_first() {
+        let (roster, worker) = (Roster::default(), Worker::new(None));
+        roster.enter(&worker);
+        roster.enter(&worker);
+        let headcount = roster.headcount();
+        assert_eq!((headcount.present, headcount.largest), (1, 1));
+    }
+
+    #[test]
+    fn a_worker_that_left_before_it_was_entered_stays_out() {
+        let (roster, worker) = (Roster::default(), Worker::new(None));
+        roster.leave(&worker);
+        roster.enter(&worker);
+        assert_eq!(roster.headcount(), Headcount::default());
     }
 }

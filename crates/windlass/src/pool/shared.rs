@@ -23,6 +23,9 @@ pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 /// Completes what a task is to carry before it is made.
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
+/// What a pool built on this one does when it is shut down.
+pub(crate) type OnShutdown = Arc<dyn Fn(&Shared) + Send + Sync>;
+
 pub(crate) struct Shared {
     pub(crate) ctl: Ctl,
     pub(crate) settings: Settings,
@@ -47,7 +50,9 @@ pub(crate) struct Extras {
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
     /// What a pool built on this one does when it is shut down, before it may end.
-    pub(crate) on_shutdown: Option<Arc<dyn Fn(&Shared) + Send + Sync>>,
+    pub(crate) on_shutdown: Option<OnShutdown>,
+    /// Whether a task that finds all workers busy starts a new one before it is queued.
+    pub(crate) grows_eagerly: bool,
     /// Whether a worker goes on after a task without a handle has panicked.
     pub(crate) reuses_workers: bool,
 }

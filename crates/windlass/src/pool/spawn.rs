@@ -7,7 +7,7 @@ use super::ctl::{MOST_WORKERS, RunState};
 use super::roster::{Stage, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
-use crate::containment::catch;
+use crate::containment::{catch, contain, discard};
 use crate::interrupt::Record;
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
@@ -45,6 +45,7 @@ impl Shared {
         let launch = Launch {
             pool: Arc::clone(self),
             worker: Arc::clone(&worker),
+            bound,
         };
         let factory = self.factory();
         let made = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
@@ -67,7 +68,11 @@ impl Shared {
                 first,
                 error: made.err(),
             }),
-            Err(payload) => std::panic::resume_unwind(payload),
+            Err(payload) => {
+                // A second panic, of the task's drop, would end the process.
+                discard(first);
+                std::panic::resume_unwind(payload)
+            }
         }
     }
 
@@ -151,12 +156,56 @@ impl Shared {
         }
         let _ = self.add_worker(None, Bound::Maximum);
     }
+
+    /// Goes on without a worker whose thread was promised and will not come.
+    ///
+    /// Its task goes the way that it would have gone had the factory said no: into the queue, then
+    /// to a worker beyond core, then to the policy. So each task asks the factory a bounded number
+    /// of times, whatever that promises.
+    fn go_without(self: &Arc<Self>, worker: &Arc<Worker>, bound: Bound) {
+        let first = worker.take_first();
+        let had_task = first.is_some();
+        // While the worker is still counted, so that a pool that is shut down waits for the task.
+        let unplaced = first.and_then(|task| self.requeue(task));
+        self.roster.leave(worker);
+        self.ctl.remove_worker();
+        self.try_terminate();
+        match (unplaced, bound) {
+            (Some(task), Bound::Core) => {
+                if let Err(not_started) = self.add_worker(Some(task), Bound::Maximum) {
+                    drop(not_started.first.map(|task| self.reject(task)));
+                }
+            }
+            (Some(task), Bound::Maximum) => drop(self.reject(task)),
+            (None, _) if had_task && self.ctl.load().workers() == 0 => {
+                let _ = self.add_worker(None, Bound::Maximum);
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Queues a task that the pool has taken already; gives it back where that cannot be.
+    fn requeue(&self, task: Task) -> Option<Task> {
+        if self.ctl.load().state() >= RunState::Stop {
+            return Some(task);
+        }
+        let id = task.id();
+        if let Err(refused) = self.queue.offer(task) {
+            return Some(refused.into_inner());
+        }
+        // After a stop in between the queue may have been drained for the last time.
+        if self.ctl.load().state() >= RunState::Stop {
+            return self.queue.remove_first(&mut |task| task.id() == id);
+        }
+        None
+    }
 }
 
 /// What a worker's thread runs, and what happens if it never does.
 struct Launch {
     pool: Arc<Shared>,
     worker: Arc<Worker>,
+    bound: Bound,
 }
 
 impl Launch {
@@ -177,17 +226,8 @@ impl Drop for Launch {
         let before = self
             .worker
             .advance(&[Stage::Asked, Stage::Promised], Stage::Void);
-        if before != Stage::Promised {
-            return;
+        if before == Stage::Promised {
+            contain(|| self.pool.go_without(&self.worker, self.bound));
         }
-        self.pool.ctl.remove_worker();
-        self.pool.roster.leave(&self.worker);
-        let first = self.worker.take_first();
-        let _ = catch(|| {
-            self.pool.try_terminate();
-            if let Some(task) = first {
-                drop(self.pool.execute(task));
-            }
-        });
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ctl::RunState;
+use super::ctl::{Moment, RunState};
 use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
+use super::settings::Figures;
 use super::shared::Shared;
 use crate::containment::{catch, discard};
-use crate::interrupt::{Interrupted, Record};
+use crate::interrupt::{self, Interrupted, Record};
 use crate::sync::clock;
 use crate::task::{Failure, Ran, Task};
 
@@ -93,30 +94,61 @@ fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
     }
 }
 
-/// Waits for the next task; `None` if the worker is to end, and then it is no longer counted.
+/// What a worker does that asks for its next task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// It leaves: the pool has no use for any worker any more.
+    Finish,
+    /// It leaves if the control word is still what it was: this pool can do with one less.
+    Shrink,
+    /// It waits for a task for as long as it takes.
+    Wait,
+    /// It waits for a task for no longer than keep-alive.
+    WaitForKeepAlive,
+}
+
+/// Decides what a worker does next. `timed_out`: it has waited in vain for as long as it may.
 ///
-/// There are four reasons: the pool has too many workers; it is stopped; it is shut down and has
-/// nothing left to do; the worker waited in vain for as long as an idle worker may, and is neither
-/// needed as a core worker nor as the last one while tasks are queued.
+/// There are four reasons to leave: the pool is stopped; it is shut down and has nothing left to
+/// do; it has too many workers; the worker timed out, and is not needed as a core worker. For the
+/// last two the worker must not be the last one while tasks are queued.
+fn decide(
+    seen: Moment,
+    figures: Figures,
+    timed_out: bool,
+    queue_is_empty: impl Fn() -> bool,
+) -> Next {
+    let workers = seen.workers();
+    if seen.state() >= RunState::Stop || (!seen.is_running() && queue_is_empty()) {
+        return Next::Finish;
+    }
+    let may_time_out = figures.core_timeout || workers > figures.core;
+    let surplus = workers > figures.maximum || (may_time_out && timed_out);
+    if surplus && (workers > 1 || queue_is_empty()) {
+        Next::Shrink
+    } else if may_time_out {
+        Next::WaitForKeepAlive
+    } else {
+        Next::Wait
+    }
+}
+
+/// Waits for the next task; `None` if the worker is to end, and then it is no longer counted.
 fn next_task(pool: &Shared, me: &Arc<Record>) -> Option<Task> {
     let mut timed_out = false;
     let mut retirements = pool.retirements();
     loop {
-        let seen = pool.ctl.load();
-        let stops = seen.state() >= RunState::Stop;
-        if stops || (!seen.is_running() && pool.queue.is_empty()) {
-            pool.ctl.remove_worker();
-            return None;
-        }
-        let may_time_out = pool.settings.core_timeout() || seen.workers() > pool.settings.core();
-        let surplus = seen.workers() > pool.settings.maximum() || (may_time_out && timed_out);
-        if surplus && (seen.workers() > 1 || pool.queue.is_empty()) {
-            if pool.ctl.try_remove_worker(seen) {
+        let (seen, figures) = (pool.ctl.load(), pool.settings.figures());
+        let patience = match decide(seen, figures, timed_out, || pool.queue.is_empty()) {
+            Next::Finish => {
+                pool.ctl.remove_worker();
                 return None;
             }
-            continue;
-        }
-        let patience = may_time_out.then(|| pool.settings.keep_alive());
+            Next::Shrink if pool.ctl.try_remove_worker(seen) => return None,
+            Next::Shrink => continue,
+            Next::Wait => None,
+            Next::WaitForKeepAlive => Some(figures.keep_alive),
+        };
         match me.heeding(|| wait_for_task(pool, patience)) {
             Ok(Some(task)) => return Some(task),
             Ok(None) => timed_out = true,
@@ -141,14 +173,19 @@ fn wait_for_task(pool: &Shared, patience: Option<Duration>) -> Result<Option<Tas
     }
 }
 
-/// Waits on a queue that cannot be interrupted; looks at the pool in between.
+/// Waits on a queue that cannot be interrupted; looks in between whether it was told to stop.
+///
+/// Whoever changes something about the pool nudges after that, and a nudge stays until it is taken
+/// here: so a change that came just before the wait is not missed.
 fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Task>, Interrupted> {
     let mut left = patience.unwrap_or(Duration::MAX);
-    let before = (pool.ctl.load(), pool.settings.figures(), pool.retirements());
     loop {
         let slice = left.min(SLICE);
         if let Some(task) = pool.queue.poll_timeout(slice)? {
             return Ok(Some(task));
+        }
+        if interrupt::ends_wait() {
+            return Err(Interrupted);
         }
         if patience.is_some() {
             left -= slice;
@@ -156,9 +193,90 @@ fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Ta
                 return Ok(None);
             }
         }
-        let now = (pool.ctl.load(), pool.settings.figures(), pool.retirements());
-        if now != before {
-            return Err(Interrupted);
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Next, decide};
+    use crate::pool::ctl::{Moment, RunState};
+    use crate::pool::settings::Figures;
+
+    const STATES: [RunState; 5] = [
+        RunState::Running,
+        RunState::Shutdown,
+        RunState::Stop,
+        RunState::Tidying,
+        RunState::Terminated,
+    ];
+
+    /// All that a worker may see, over small numbers.
+    fn all_cases() -> impl Iterator<Item = (RunState, u32, Figures, bool, bool)> {
+        let numbers = (1..=4).flat_map(|maximum| (0..=maximum).map(move |core| (core, maximum)));
+        let figures = numbers.flat_map(|(core, maximum)| {
+            [false, true].map(|core_timeout| Figures {
+                core,
+                maximum,
+                keep_alive: Duration::from_secs(1),
+                core_timeout,
+            })
+        });
+        figures.flat_map(|figures| {
+            let workers = (1..=6).flat_map(|workers| STATES.map(|state| (state, workers)));
+            workers.flat_map(move |(state, workers)| {
+                let seen = [(false, false), (false, true), (true, false), (true, true)];
+                seen.map(|(timed_out, empty)| (state, workers, figures, timed_out, empty))
+            })
+        })
+    }
+
+    /// TPE-059
+    #[test]
+    fn a_worker_leaves_for_four_reasons_only() {
+        for (state, workers, figures, timed_out, empty) in all_cases() {
+            let seen = Moment::new(state, u64::from(workers));
+            let next = decide(seen, figures, timed_out, || empty);
+            let stopped = state >= RunState::Stop;
+            let finished = state == RunState::Shutdown && empty;
+            let needed = workers == 1 && !empty;
+            let subject_to_timeout = figures.core_timeout || workers > figures.core;
+            let too_many = workers > figures.maximum && !needed;
+            let idle = timed_out && subject_to_timeout && !needed;
+            let expected = match (stopped || finished, too_many || idle, subject_to_timeout) {
+                (true, _, _) => Next::Finish,
+                (false, true, _) => Next::Shrink,
+                (false, false, true) => Next::WaitForKeepAlive,
+                (false, false, false) => Next::Wait,
+            };
+            assert_eq!(next, expected, "{seen:?} {figures:?} {timed_out} {empty}");
+        }
+    }
+
+    /// TPE-050, TPE-057
+    #[test]
+    fn workers_that_all_time_out_leave_as_many_as_are_needed() {
+        for (_, at_first, figures, _, empty) in all_cases() {
+            let mut workers = u64::from(at_first);
+            let next = loop {
+                let seen = Moment::new(RunState::Running, workers);
+                match decide(seen, figures, true, || empty) {
+                    Next::Shrink => workers -= 1,
+                    next => break next,
+                }
+                if workers == 0 {
+                    break Next::Finish;
+                }
+            };
+            let core = if figures.core_timeout {
+                0
+            } else {
+                figures.core
+            };
+            let needed = u64::from(core.max(u32::from(!empty)));
+            assert_eq!(workers, needed.min(u64::from(at_first)));
+            assert_ne!(next, Next::Shrink);
         }
     }
 }

@@ -1,0 +1,71 @@
+//! How is a task stopped, and how long does one wait for it?
+//!
+//! Three tools: a timed get, which gives up waiting and leaves the task alone; `cancel`, which
+//! gives up the result; `cancel_now`, which also interrupts the code that runs. Interruption is
+//! cooperative: Windlass's own waits end, and code that computes asks `interrupt::check`.
+
+use std::error::Error;
+use std::time::Duration;
+
+use windlass::executor::ExecutorService;
+use windlass::{InvokeError, Submit, executors, interrupt};
+
+/// Counts primes until it is done or told to stop.
+fn primes_below(bound: u32) -> Result<usize, interrupt::Interrupted> {
+    let mut count = 0;
+    for n in 2..bound {
+        interrupt::check()?;
+        if (2..n)
+            .take_while(|divisor| divisor * divisor <= n)
+            .all(|divisor| n % divisor != 0)
+        {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let pool = executors::fixed_thread_pool(2)?;
+
+    println!("1. A timed get leaves the task alone; the value can still be had.");
+    let mut slow = pool.submit(|| primes_below(60_000))?;
+    if let Err(error) = slow.get_timeout(Duration::from_micros(1)) {
+        println!("   after 1 us: {error}");
+    }
+    println!("   after all: {:?} primes", slow.get()??);
+
+    println!("2. cancel_now interrupts a computation that would take for ever.");
+    let mut endless = pool.submit(|| primes_below(u32::MAX))?;
+    let _ = endless.wait_timeout(Duration::from_millis(10));
+    assert!(endless.cancel_now());
+    println!("   {}", endless.get().expect_err("cancelled"));
+
+    println!("3. A dropped handle detaches its task, unless it is told to cancel on drop.");
+    let guarded = pool.submit(|| primes_below(u32::MAX))?.cancel_on_drop();
+    let control = guarded.control();
+    drop(guarded);
+    println!("   the task is {:?}", control.state());
+
+    println!("4. invoke_all with a deadline: what is late is cancelled, the rest keeps its value.");
+    let bounds = [100, u32::MAX, 1_000];
+    let bodies = bounds.map(|bound| move || primes_below(bound));
+    for (bound, mut handle) in bounds
+        .into_iter()
+        .zip(pool.invoke_all_timeout(bodies, Duration::from_millis(50))?)
+    {
+        match handle.get() {
+            Ok(count) => println!("   below {bound}: {:?}", count?),
+            Err(error) => println!("   below {bound}: {error}"),
+        }
+    }
+
+    println!("5. invoke_any with a deadline: the first success, or none in time.");
+    let none = pool.invoke_any_timeout([|| primes_below(u32::MAX)], Duration::from_millis(10));
+    assert!(matches!(none, Err(InvokeError::TimedOut)));
+    println!("   {}", none.expect_err("it takes for ever"));
+
+    pool.close();
+    println!("Nothing is left running: {pool:?}");
+    Ok(())
+}

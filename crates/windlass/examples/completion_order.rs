@@ -1,0 +1,61 @@
+//! How are results handled as they come, instead of in the order of submission?
+//!
+//! With a `CompletionService`: it gives handles back in the order in which their tasks end, so one
+//! slow task does not hold up the results behind it. The same search is done twice: all answers as
+//! they come, and the first good one only.
+
+use std::error::Error;
+use std::time::Duration;
+
+use windlass::executor::ExecutorService;
+use windlass::{CompletionService, executors, interrupt};
+
+/// Mirrors that answer after different times; one of them is broken.
+const MIRRORS: [(&str, u64); 4] = [("oslo", 60), ("lima", 20), ("pune", 40), ("kyiv", 5)];
+
+/// Asks a mirror, which takes its time.
+fn ask(mirror: &'static str, millis: u64) -> &'static str {
+    let waited = interrupt::sleep(Duration::from_millis(millis));
+    assert!(mirror != "kyiv", "kyiv is out of order");
+    match waited {
+        Ok(()) => mirror,
+        Err(_) => "interrupted",
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let pool = executors::fixed_thread_pool(MIRRORS.len() as u32)?;
+
+    println!("All answers, as they come (asked in the order oslo, lima, pune, kyiv):");
+    let service = CompletionService::new(pool.clone());
+    for (mirror, millis) in MIRRORS {
+        service.submit(move || ask(mirror, millis))?;
+    }
+    let mut order = Vec::new();
+    for _ in MIRRORS {
+        match service.take()?.get() {
+            Ok(mirror) => order.push(mirror),
+            Err(error) => println!("  {error}"),
+        }
+    }
+    println!("  {order:?}");
+    assert_eq!(order.len(), MIRRORS.len() - 1);
+
+    println!("The first answer only; the others are told to stop:");
+    let controls: Vec<_> = MIRRORS
+        .into_iter()
+        .map(|(mirror, millis)| service.submit(move || ask(mirror, millis)))
+        .collect::<Result<_, _>>()?;
+    let first = loop {
+        if let Ok(mirror) = service.take()?.get() {
+            break mirror;
+        }
+    };
+    let stopped = controls
+        .iter()
+        .filter(|control| control.cancel_now())
+        .count();
+    println!("  {first} answered first; {stopped} were stopped");
+    pool.close();
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Fixed or cached: what is the difference between the two pools that everybody starts with?
+//!
+//! The same burst goes to both. The fixed pool has its threads and queues the rest; the cached
+//! pool makes a thread for whatever finds none idle, which is quick for a few short tasks and
+//! ruinous for many long ones.
+
+use std::error::Error;
+use std::time::Duration;
+
+use windlass::executor::ExecutorService;
+use windlass::{Submit, ThreadPoolExecutor, executors, interrupt};
+
+const TASKS: usize = 40;
+
+/// A task that mostly waits, as one that asks a database does.
+fn ask_the_database() {
+    // An interrupt ends the wait early, which is what an interrupt is for.
+    let _ = interrupt::sleep(Duration::from_millis(5));
+}
+
+fn burst(name: &str, pool: &ThreadPoolExecutor) -> Result<(), Box<dyn Error>> {
+    let mut handles = Vec::new();
+    for _ in 0..TASKS {
+        handles.push(pool.submit(ask_the_database)?);
+    }
+    let queued = pool.queue().len();
+    for handle in &mut handles {
+        handle.get()?;
+    }
+    println!("{name}:");
+    println!("  threads at most         {}", pool.largest_pool_size());
+    println!("  queued after the burst  {queued}");
+    println!(
+        "  core and maximum        {} and {}",
+        pool.core_pool_size(),
+        pool.maximum_pool_size()
+    );
+    println!("  idle threads end after  {:?}", pool.keep_alive());
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("{TASKS} tasks at once, each waiting for 5 ms.\n");
+    let fixed = executors::fixed_thread_pool(4)?;
+    burst("a fixed pool of 4", &fixed)?;
+    assert_eq!(fixed.largest_pool_size(), 4);
+    fixed.close();
+
+    let cached = executors::cached_thread_pool();
+    burst("a cached pool", &cached)?;
+    assert_eq!(cached.queue().len(), 0);
+    cached.close();
+
+    println!(
+        "\nFor tasks that wait nine tenths of their time on 4 cores, a fixed pool should have"
+    );
+    println!("{} threads: cores x utilisation x (1 + wait / compute).", {
+        executors::optimal_pool_size(4, 1.0, 9.0)
+    });
+    Ok(())
+}

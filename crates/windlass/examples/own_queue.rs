@@ -1,0 +1,109 @@
+//! How can a pool serve its tenants fairly, when one of them floods it?
+//!
+//! With a queue of your own. A `Discipline` says which task is next, on plain data without any
+//! locks; `Blocking` makes a work queue of it. Here each tenant has a line, and the lines take
+//! turns, so the tenth task of a flood does not hold up the first one of somebody else.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::sync::mpsc::channel;
+
+use windlass::executor::{Executor, ExecutorService};
+use windlass::queue::{Blocking, Discipline};
+use windlass::task::Task;
+use windlass::{Submit, ThreadPoolExecutor};
+
+/// Whose task it is; attached to each task.
+struct Tenant(&'static str);
+
+fn tenant(task: &Task) -> &'static str {
+    task.state::<Tenant>().map_or("nobody", |tenant| tenant.0)
+}
+
+/// A line for each tenant; the first of these lines is served next, and then goes to the end.
+#[derive(Default)]
+struct TakingTurns(VecDeque<(&'static str, VecDeque<Task>)>);
+
+impl Discipline for TakingTurns {
+    type Item = Task;
+
+    fn push(&mut self, task: Task) {
+        let name = tenant(&task);
+        match self.0.iter_mut().find(|(owner, _)| *owner == name) {
+            Some((_, line)) => line.push_back(task),
+            None => self.0.push_back((name, VecDeque::from([task]))),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Task> {
+        let (name, mut line) = self.0.pop_front()?;
+        let task = line.pop_front();
+        if !line.is_empty() {
+            self.0.push_back((name, line));
+        }
+        task
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|(_, line)| line.len()).sum()
+    }
+
+    fn peek(&self) -> Option<&Task> {
+        self.0.front()?.1.front()
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &Task> + '_> {
+        Box::new(self.0.iter().flat_map(|(_, line)| line))
+    }
+
+    fn remove(&mut self, mut at: usize) -> Task {
+        let mut lines = self.0.iter_mut().enumerate();
+        let place = lines.find_map(|(number, (_, line))| match line.len() {
+            len if at < len => Some((number, line.remove(at), line.is_empty())),
+            len => {
+                at -= len;
+                None
+            }
+        });
+        let Some((number, Some(task), emptied)) = place else {
+            unreachable!("the place is one that `iter` has shown");
+        };
+        if emptied {
+            self.0.remove(number);
+        }
+        task
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .work_queue(Blocking::new(TakingTurns::default()))
+        .build()?;
+    // The one worker waits until everything is queued.
+    let (start, started) = channel();
+    pool.execute(move || started.recv().unwrap_or(()))?;
+
+    let (log, order) = channel();
+    for (name, tasks) in [("flood", 6), ("acme", 2), ("zeta", 1)] {
+        for n in 1..=tasks {
+            let log = log.clone();
+            let task = Task::builder()
+                .state(Tenant(name))
+                .build(move || drop(log.send(format!("{name} {n}"))));
+            pool.execute_task(task)?;
+        }
+    }
+    println!("queued, in the order of submission: flood x 6, acme x 2, zeta x 1");
+    start.send(())?;
+    pool.close();
+    drop(log);
+    let order: Vec<_> = order.iter().collect();
+    println!("served: {}", order.join(", "));
+    assert_eq!(
+        order[..5],
+        ["flood 1", "acme 1", "zeta 1", "flood 2", "acme 2"]
+    );
+    assert_eq!(order.len(), 9);
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! How does a service stay responsive when more requests come in than it can serve?
+//!
+//! With a bounded queue, and by having the thread that accepts requests serve one itself when the
+//! queue is full: while it does so it accepts nothing, and the senders feel it. Nothing is lost,
+//! and memory stays bounded.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use windlass::executor::ExecutorService;
+use windlass::pool::CallerRunsPolicy;
+use windlass::queue::ArrayBlockingQueue;
+use windlass::{Submit, ThreadPoolExecutor};
+
+const REQUESTS: usize = 500;
+const WAITING: usize = 16;
+
+/// The work behind a request: its answer is the number of primes below a bound.
+fn serve(request: usize) -> usize {
+    let bound = 200 + request % 100;
+    (2..bound)
+        .filter(|n| (2..*n).all(|divisor| n % divisor != 0))
+        .count()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let pool = ThreadPoolExecutor::builder()
+        .name("web")
+        .core_pool_size(2)
+        .work_queue(ArrayBlockingQueue::new(WAITING)?)
+        .rejection_handler(CallerRunsPolicy)
+        .build()?;
+    let acceptor = thread::current().id();
+    let by_acceptor = Arc::new(AtomicUsize::new(0));
+    let mut answers = Vec::new();
+    let mut most_waiting = 0;
+    for request in 0..REQUESTS {
+        let by_acceptor = Arc::clone(&by_acceptor);
+        answers.push(pool.submit(move || {
+            if thread::current().id() == acceptor {
+                by_acceptor.fetch_add(1, Ordering::Relaxed);
+            }
+            serve(request)
+        })?);
+        most_waiting = most_waiting.max(pool.queue().len());
+    }
+    for (request, answer) in answers.iter_mut().enumerate() {
+        assert_eq!(answer.get()?, serve(request));
+    }
+    pool.close();
+    println!("{REQUESTS} requests, all answered");
+    println!("never more than {most_waiting} waited (the bound is {WAITING})");
+    println!(
+        "{} were served by the accepting thread itself, the rest by {} workers",
+        by_acceptor.load(Ordering::Relaxed),
+        pool.largest_pool_size()
+    );
+    assert!(most_waiting <= WAITING);
+    Ok(())
+}

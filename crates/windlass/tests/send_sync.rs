@@ -1,0 +1,113 @@
+//! What may be sent to another thread, and what may be shared between threads.
+//!
+//! A type that loses one of these loses it silently, with a private field; here it fails to compile.
+
+use windlass::clock::TestClock;
+use windlass::executor::{
+    DirectExecutor, Executor, ExecutorService, RejectedExecution, RejectionReason, SerialExecutor,
+    ThreadPerTaskExecutor,
+};
+use windlass::executors::Unconfigurable;
+use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
+use windlass::pool::{
+    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardOldestPolicy,
+    DiscardPolicy, Hooks, Life, Outcome, PoolStats, RejectedExecutionHandler, TaskInfo,
+};
+use windlass::queue::{
+    ArrayBlockingQueue, BlockingQueue, CapacityError, DelayQueue, Delayed, Fairness,
+    LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue, PutError,
+    ResizableBlockingQueue, SynchronousQueue, Unplaced, Waiting,
+};
+use windlass::task::{
+    Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task, TaskBuilder,
+    TaskControl, TaskHandle, TaskId, TaskState,
+};
+use windlass::testing::{DropCounter, DropToken, Gate, Latch};
+use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
+use windlass::{CompletionService, InvokeError, ThreadPoolExecutor};
+
+const fn is_send<T: Send + ?Sized>() {}
+const fn is_send_and_sync<T: Send + Sync + ?Sized>() {}
+
+/// A value that can be sent but not shared, as what goes through queues and handles may be.
+type Value = std::cell::Cell<u32>;
+
+/// An element of a delay queue.
+struct Due;
+
+impl Delayed for Due {
+    fn deadline(&self) -> std::time::Instant {
+        unreachable!("only its type is looked at")
+    }
+}
+
+#[test]
+fn executors_and_what_they_are_made_of_can_be_shared() {
+    is_send_and_sync::<ThreadPoolExecutor>();
+    is_send_and_sync::<DirectExecutor>();
+    is_send_and_sync::<ThreadPerTaskExecutor>();
+    is_send_and_sync::<SerialExecutor<ThreadPoolExecutor>>();
+    is_send_and_sync::<Unconfigurable<ThreadPoolExecutor>>();
+    is_send_and_sync::<CompletionService<Value, ThreadPoolExecutor>>();
+    is_send_and_sync::<dyn Executor>();
+    is_send_and_sync::<dyn ExecutorService>();
+    is_send_and_sync::<dyn Hooks>();
+    is_send_and_sync::<dyn ThreadFactory>();
+    is_send_and_sync::<dyn RejectedExecutionHandler>();
+    is_send_and_sync::<Builder>();
+    is_send_and_sync::<DefaultThreadFactory>();
+    is_send_and_sync::<(AbortPolicy, BlockPolicy, CallerRunsPolicy)>();
+    is_send_and_sync::<(DiscardOldestPolicy, DiscardPolicy)>();
+    is_send_and_sync::<(PoolStats, Life, TaskInfo, Outcome, ConfigError)>();
+    is_send::<ThreadBody>();
+}
+
+#[test]
+fn tasks_and_handles_can_be_shared_whatever_they_carry() {
+    is_send_and_sync::<Task>();
+    is_send_and_sync::<TaskHandle<Value>>();
+    is_send_and_sync::<SharedHandle<u32>>();
+    is_send_and_sync::<FutureTask<u32>>();
+    is_send_and_sync::<TaskControl>();
+    is_send_and_sync::<TaskBuilder>();
+    is_send_and_sync::<(TaskId, TaskState, Cancellation, Failure)>();
+}
+
+#[test]
+fn queues_can_be_shared_whatever_they_hold() {
+    is_send_and_sync::<LinkedBlockingQueue<Value>>();
+    is_send_and_sync::<ArrayBlockingQueue<Value>>();
+    is_send_and_sync::<ResizableBlockingQueue<Value>>();
+    is_send_and_sync::<SynchronousQueue<Value>>();
+    is_send_and_sync::<PriorityBlockingQueue<Value>>();
+    is_send_and_sync::<DelayQueue<Due>>();
+    is_send_and_sync::<LinkedTransferQueue<Value>>();
+    is_send_and_sync::<LinkedBlockingDeque<Value>>();
+    is_send_and_sync::<dyn BlockingQueue<Value>>();
+    is_send_and_sync::<(Fairness, Waiting, CapacityError)>();
+}
+
+/// So that `?` works into `Box<dyn Error + Send + Sync>`, as far as what they hand back allows.
+#[test]
+fn errors_can_be_sent() {
+    fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<ExecutionError>();
+    is_error::<Interrupted>();
+    is_error::<ConfigError>();
+    is_error::<CapacityError>();
+    is_error::<PutError<u32>>();
+    is_error::<Unplaced<u32>>();
+    is_error::<RejectedExecution>();
+    is_error::<RejectedExecution<TaskHandle<Value>>>();
+    is_error::<InvokeError>();
+    is_send_and_sync::<RejectionReason>();
+}
+
+#[test]
+fn what_drives_threads_and_tests_can_be_shared() {
+    is_send_and_sync::<InterruptHandle>();
+    is_send_and_sync::<JoinHandle<u32>>();
+    is_send_and_sync::<JoinInterrupted<u32>>();
+    is_send_and_sync::<TestClock>();
+    is_send_and_sync::<(Gate, Latch, DropCounter, DropToken)>();
+}

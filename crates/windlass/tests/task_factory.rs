@@ -1,0 +1,104 @@
+//! An executor's factory: whatever it puts on a task is found again wherever the task turns up.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use windlass::executor::{Executor, ExecutorService, RejectedExecution, SerialExecutor};
+use windlass::pool::{Hooks, TaskInfo};
+use windlass::queue::{BlockingQueue, BlockingQueueExt, LinkedBlockingQueue};
+use windlass::task::{Task, TaskBuilder};
+use windlass::testing::Gate;
+use windlass::{CompletionService, Submit, ThreadPoolExecutor, executors};
+
+/// What the factory puts on each task: a number of its own.
+#[derive(Debug, PartialEq)]
+struct Birth(usize);
+
+/// Notes which tasks it is called for.
+#[derive(Default)]
+struct Seen(LinkedBlockingQueue<usize>);
+
+impl Hooks for Seen {
+    fn before_execute(&self, task: &TaskInfo) {
+        let birth = task.state::<Birth>().expect("made by the factory");
+        assert!(self.0.offer(birth.0).is_ok());
+    }
+}
+
+/// Names its tasks, and runs them in place.
+struct Naming;
+
+impl Executor for Naming {
+    fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+        task.run();
+        Ok(())
+    }
+
+    fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
+        task.name("made here")
+    }
+}
+
+/// ES-013
+#[test]
+fn one_factory_prepares_every_task_and_its_product_is_seen_everywhere() {
+    let births = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::new(Seen::default());
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .shared_hooks(Arc::clone(&seen) as Arc<dyn Hooks>)
+        .prepare_tasks({
+            let births = Arc::clone(&births);
+            move |task| task.state(Birth(births.fetch_add(1, Ordering::SeqCst)))
+        })
+        .build()
+        .unwrap();
+    let gate = Gate::new();
+    let theirs = gate.clone();
+    let held = pool.submit(move || theirs.pass().is_err()).unwrap();
+    assert_eq!(held.task_state(), Some(&Birth(0)));
+    pool.execute(|| ()).unwrap();
+    let known = pool.submit_with_result(|| (), 7).unwrap();
+    assert_eq!(known.task_state(), Some(&Birth(2)));
+    let fallible = pool.submit_fallible(|| Ok::<_, std::fmt::Error>(7));
+    assert_eq!(fallible.unwrap().task_state(), Some(&Birth(3)));
+
+    let mut queued = Vec::new();
+    pool.queue()
+        .visit(&mut |task| queued.push(task.state::<Birth>().map(|birth| birth.0)));
+    assert_eq!(queued, [Some(1), Some(2), Some(3)]);
+    gate.await_waiting(1);
+    let drained = pool.shutdown_now();
+    let drained: Vec<_> = drained.iter().map(Task::state::<Birth>).collect();
+    assert_eq!(drained, [Some(&Birth(1)), Some(&Birth(2)), Some(&Birth(3))]);
+    pool.close();
+    assert_eq!(seen.0.snapshot(), [0]);
+    assert_eq!(births.load(Ordering::SeqCst), 4);
+}
+
+fn names_its_tasks(executor: impl Executor) {
+    assert_eq!(executor.submit(|| ()).unwrap().name(), Some("made here"));
+    let all = executor.invoke_all([|| ()]).unwrap();
+    assert_eq!(all[0].name(), Some("made here"));
+    let service = CompletionService::new(executor);
+    service.submit(|| ()).unwrap();
+    assert_eq!(service.take().unwrap().name(), Some("made here"));
+}
+
+/// ES-013
+#[test]
+fn the_factory_is_reached_through_every_wrapper() {
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .prepare_tasks(|task| task.name("made here"))
+        .build()
+        .unwrap();
+    names_its_tasks(Naming);
+    names_its_tasks(&Naming);
+    names_its_tasks(Arc::new(Naming));
+    names_its_tasks(Box::new(Naming) as Box<dyn Executor>);
+    names_its_tasks(SerialExecutor::new(Naming));
+    names_its_tasks(executors::unconfigurable(pool.clone()));
+    names_its_tasks(pool);
+}
