@@ -40,6 +40,9 @@ pub(super) enum Life {
     Terminated,
 }
 
+/// Told of the failure of a task that has no handle.
+pub(super) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
+
 /// What is fixed for a pool's life.
 pub(super) struct Config {
     pub(super) order: LocalOrder,
@@ -47,7 +50,7 @@ pub(super) struct Config {
     /// Threads beyond parallelism that may stand in for blocked ones.
     pub(super) spares: usize,
     pub(super) factory: Arc<dyn ThreadFactory>,
-    pub(super) uncaught: Option<Arc<dyn Fn(&Failure) + Send + Sync>>,
+    pub(super) uncaught: Option<Uncaught>,
 }
 
 pub(super) struct Core {
@@ -103,7 +106,8 @@ impl Member {
     }
 
     pub(super) fn count_steal(&self) {
-        self.steals.store(self.steals.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.steals
+            .store(self.steals.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     fn wake(&self) {
@@ -194,7 +198,8 @@ impl Core {
     /// Writes `hungry` after a change of what it depends on.
     fn show_hunger(&self, state: &State) {
         let missing = (state.parallelism + state.blocked).saturating_sub(state.live);
-        self.hungry.store(state.idle.len() + missing, Ordering::SeqCst);
+        self.hungry
+            .store(state.idle.len() + missing, Ordering::SeqCst);
     }
 
     /// Starts a worker; the state says that there may be one more.
@@ -212,10 +217,15 @@ impl Core {
             current: AtomicU64::new(0),
             steals: AtomicU64::new(0),
         });
-        let launch = Launch { core: Arc::clone(self), member: Some((member, deque)) };
+        let launch = Launch {
+            core: Arc::clone(self),
+            member: Some((member, deque)),
+        };
         let factory = Arc::clone(&self.config.factory);
         // A factory that refuses, panics or drops the body: `Launch` takes the promise back.
-        drop(catch(|| factory.new_thread(ThreadBody::new(move || launch.run()))));
+        drop(catch(|| {
+            factory.new_thread(ThreadBody::new(move || launch.run()))
+        }));
     }
 
     fn enter(&self, member: &Arc<Member>) {
@@ -229,7 +239,10 @@ impl Core {
     fn leave(self: &Arc<Self>, member: &Arc<Member>) {
         {
             let mut members = self.members.lock();
-            let new = members.iter().filter(|other| !Arc::ptr_eq(other, member)).cloned();
+            let new = members
+                .iter()
+                .filter(|other| !Arc::ptr_eq(other, member))
+                .cloned();
             *members = Arc::new(new.collect());
         }
         let mut state = self.lock();
@@ -272,7 +285,11 @@ impl Core {
             if is_over || woken == crate::sync::Woken::TimedOut {
                 state.idle.swap_remove(at);
                 self.show_hunger(&state);
-                return if state.submissions.is_empty() { Rest::Leave } else { Rest::Look };
+                return if state.submissions.is_empty() {
+                    Rest::Leave
+                } else {
+                    Rest::Look
+                };
             }
         }
     }
@@ -345,8 +362,13 @@ impl Core {
             state.life = state.life.max(Life::Stop);
             self.stopping.store(1, Ordering::Release);
             let stolen = self.members();
-            let stolen = stolen.iter().flat_map(|m| std::iter::from_fn(|| m.stealer.steal()));
-            for work in std::mem::take(&mut state.submissions).into_iter().chain(stolen) {
+            let stolen = stolen
+                .iter()
+                .flat_map(|m| std::iter::from_fn(|| m.stealer.steal()));
+            for work in std::mem::take(&mut state.submissions)
+                .into_iter()
+                .chain(stolen)
+            {
                 match work {
                     Work::Task(task) => dropped.push(task),
                     // Somebody waits for it, with it on his stack: it is run.
@@ -411,14 +433,21 @@ impl Core {
     /// Whether nothing is queued and nobody works.
     pub(super) fn is_quiescent(&self) -> bool {
         let at_rest = self.lock().is_at_rest();
-        at_rest && self.members().iter().all(|member| member.stealer.len() == 0)
+        at_rest
+            && self
+                .members()
+                .iter()
+                .all(|member| member.stealer.len() == 0)
     }
 
     /// Waits until nothing is queued and nobody works.
     pub(super) fn await_quiescence(&self, deadline: crate::sync::Deadline) -> bool {
         let mut state = self.lock();
         loop {
-            let empty = self.members().iter().all(|member| member.stealer.len() == 0);
+            let empty = self
+                .members()
+                .iter()
+                .all(|member| member.stealer.len() == 0);
             if state.is_at_rest() && empty {
                 return true;
             }
@@ -446,7 +475,11 @@ impl Core {
     /// Work of the worker with this number.
     pub(super) fn steal_from(&self, number: usize) -> Option<Work> {
         let members = self.members();
-        members.iter().find(|member| member.number == number)?.stealer.steal()
+        members
+            .iter()
+            .find(|member| member.number == number)?
+            .stealer
+            .steal()
     }
 
     /// The number of the worker that runs this task, as far as it is known.
@@ -456,13 +489,21 @@ impl Core {
         members.iter().find(runs).map(|member| member.number)
     }
 
+    /// Whether there is no worker, and none could be made.
+    pub(super) fn has_no_workers(&self) -> bool {
+        self.lock().live == 0
+    }
+
     pub(super) fn take_submission(&self) -> Option<Work> {
         self.lock().submissions.pop_front()
     }
 
     pub(super) fn take_submitted_task(&self) -> Option<Task> {
         let mut state = self.lock();
-        let at = state.submissions.iter().position(|work| matches!(work, Work::Task(_)))?;
+        let at = state
+            .submissions
+            .iter()
+            .position(|work| matches!(work, Work::Task(_)))?;
         match state.submissions.remove(at) {
             Some(Work::Task(task)) => Some(task),
             _ => None,
@@ -472,7 +513,9 @@ impl Core {
     pub(super) fn figures(&self) -> Figures {
         let members = self.members();
         let state = self.lock();
-        let steals = members.iter().map(|member| member.steals.load(Ordering::Relaxed));
+        let steals = members
+            .iter()
+            .map(|member| member.steals.load(Ordering::Relaxed));
         Figures {
             parallelism: state.parallelism,
             live: state.live,
@@ -551,6 +594,8 @@ impl Drop for Launch {
 
 impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("figures", &self.figures()).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("figures", &self.figures())
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,9 @@
 //! What a worker can be given: a task, or a job that somebody waits for with it on his stack.
 
-#![expect(unsafe_code, reason = "a job on a stack is reached through a pointer by its thief")]
+#![expect(
+    unsafe_code,
+    reason = "a job on a stack is reached through a pointer by its thief"
+)]
 
 use std::any::Any;
 use std::fmt;
@@ -39,6 +42,12 @@ impl JobRef {
     pub(super) unsafe fn run(self, worker: usize) {
         // SAFETY: by the contract of this function.
         unsafe { (self.run)(self.job, worker) }
+    }
+
+    /// Runs a job that was taken out of a deque or a list of submissions, where each is once.
+    pub(super) fn run_elsewhere(self, worker: usize) {
+        // SAFETY: whoever takes a job out is the only one who has it.
+        unsafe { self.run(worker) }
     }
 
     pub(super) fn is(self, job: *const ()) -> bool {
@@ -94,7 +103,10 @@ where
     ///
     /// The caller keeps the job alive until the latch is set, or the reference is taken back.
     pub(super) fn as_ref(&self) -> JobRef {
-        JobRef { job: self.address(), run: Self::run_for_owner }
+        JobRef {
+            job: self.address(),
+            run: Self::run_for_owner,
+        }
     }
 
     pub(super) fn thief(&self) -> Option<usize> {
@@ -151,7 +163,10 @@ impl<F: FnOnce(usize) + Send> HeapJob<F> {
     ///
     /// What the closure borrows lives until the job has been run.
     pub(super) unsafe fn boxed(body: F) -> JobRef {
-        JobRef { job: Box::into_raw(Box::new(Self(body))).cast(), run: Self::run }
+        JobRef {
+            job: Box::into_raw(Box::new(Self(body))).cast(),
+            run: Self::run,
+        }
     }
 
     /// # Safety

@@ -4,7 +4,10 @@
 //! the stack with it. So a setter that has to wake the owner first gets hold of the owner's record,
 //! then sets, then wakes.
 
-#![expect(unsafe_code, reason = "the owner's record is handed over through a cell")]
+#![expect(
+    unsafe_code,
+    reason = "the owner's record is handed over through a cell"
+)]
 
 use std::sync::Arc;
 
@@ -31,7 +34,10 @@ unsafe impl Sync for Latch {}
 
 impl Latch {
     pub(super) fn new() -> Self {
-        Self { state: AtomicU8::new(OPEN), owner: UnsafeCell::new(None) }
+        Self {
+            state: AtomicU8::new(OPEN),
+            owner: UnsafeCell::new(None),
+        }
     }
 
     pub(super) fn is_set(&self) -> bool {
@@ -48,12 +54,9 @@ impl Latch {
                     // SAFETY: only the owner gets here, and nobody reads before `AWAITED`.
                     unsafe { *place = Some(Arc::clone(owner)) };
                 });
-                let announced = self.state.compare_exchange(
-                    OPEN,
-                    AWAITED,
-                    Ordering::AcqRel,
-                    Ordering::Acquire,
-                );
+                let announced =
+                    self.state
+                        .compare_exchange(OPEN, AWAITED, Ordering::AcqRel, Ordering::Acquire);
                 announced.is_ok()
             }
         }
@@ -67,8 +70,9 @@ impl Latch {
     pub(super) unsafe fn set(latch: *const Self) {
         // SAFETY: alive by the contract, and until one of the two stores below is seen.
         let this = unsafe { &*latch };
-        let first =
-            this.state.compare_exchange(OPEN, SET, Ordering::AcqRel, Ordering::Acquire);
+        let first = this
+            .state
+            .compare_exchange(OPEN, SET, Ordering::AcqRel, Ordering::Acquire);
         if first.is_ok() {
             return;
         }

@@ -1,0 +1,34 @@
+//! The pool that everybody shares.
+
+use std::sync::{Arc, OnceLock};
+
+use super::pool::ForkJoinPool;
+use crate::thread_factory::DefaultThreadFactory;
+
+/// How many workers the common pool has; read once, when it is first used.
+const PARALLELISM: &str = "WINDLASS_COMMON_PARALLELISM";
+
+static COMMON: OnceLock<ForkJoinPool> = OnceLock::new();
+
+/// Makes the common pool on first use.
+pub(super) fn common() -> &'static ForkJoinPool {
+    COMMON.get_or_init(|| {
+        let asked = std::env::var(PARALLELISM)
+            .ok()
+            .and_then(|value| value.parse().ok());
+        let default = super::pool::available_parallelism()
+            .saturating_sub(1)
+            .max(1);
+        let factory = Arc::new(DefaultThreadFactory::named("ForkJoinPool.common"));
+        let build = |parallelism| {
+            let factory = Arc::clone(&factory);
+            ForkJoinPool::builder()
+                .parallelism(parallelism)
+                .thread_factory(factory)
+                .build()
+        };
+        let pool = build(asked.unwrap_or(default)).or_else(|_| build(default));
+        pool.expect("the default parallelism is valid")
+            .into_common()
+    })
+}
