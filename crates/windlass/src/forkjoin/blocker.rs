@@ -68,19 +68,8 @@ pub fn managed_block(blocker: &mut dyn ManagedBlocker) -> Result<(), Interrupted
 /// assert_eq!(text.len(), 21);
 /// ```
 pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    Local::with(|local| {
-        struct End<'a>(Option<&'a Local>);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                if let Some(local) = self.0 {
-                    local.core.end_block();
-                }
-            }
-        }
-        if let Some(local) = local {
-            local.core.begin_block();
-        }
-        let _end = End(local);
-        wait()
+    Local::with(|local| match local {
+        Some(local) => local.while_blocked(wait),
+        None => wait(),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::core::MOST_WORKERS;
 use super::pool::ForkJoinPool;
 use crate::thread_factory::DefaultThreadFactory;
 
@@ -15,20 +16,16 @@ pub(super) fn common() -> &'static ForkJoinPool {
     COMMON.get_or_init(|| {
         let asked = std::env::var(PARALLELISM)
             .ok()
-            .and_then(|value| value.parse().ok());
-        let default = super::pool::available_parallelism()
+            .and_then(|value| value.parse().ok())
+            .filter(|asked| *asked <= MOST_WORKERS);
+        let default = super::builder::available_parallelism()
             .saturating_sub(1)
             .max(1);
         let factory = Arc::new(DefaultThreadFactory::named("ForkJoinPool.common"));
-        let build = |parallelism| {
-            let factory = Arc::clone(&factory);
-            ForkJoinPool::builder()
-                .parallelism(parallelism)
-                .thread_factory(factory)
-                .build()
-        };
-        let pool = build(asked.unwrap_or(default)).or_else(|_| build(default));
-        pool.expect("the default parallelism is valid")
+        ForkJoinPool::builder()
+            .parallelism(asked.unwrap_or(default))
+            .thread_factory(factory)
+            .build_unchecked()
             .into_common()
     })
 }

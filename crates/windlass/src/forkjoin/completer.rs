@@ -8,11 +8,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::job::Work;
+use super::launch;
 use super::local::Local;
 use super::pool::ForkJoinPool;
-use super::task::help;
 use crate::containment::catch;
-use crate::executor::{Executor, RejectedExecution};
+use crate::executor::RejectedExecution;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{ExecutionError, Failure, FutureTask, Task};
 
@@ -121,13 +122,29 @@ impl Node {
 
     /// Has the node's work done, here or by another worker.
     ///
-    /// If the pool takes nothing any more, the node fails.
+    /// If it cannot be, because the pool has ended or is stopped, the tree is cancelled.
     pub fn fork(&self) {
-        let node = self.clone();
-        let task = Task::new(move || node.compute());
-        if let Err(refused) = self.0.pool.execute_task(task) {
-            self.fail(Failure::from_error(refused.to_string()));
-        }
+        let refused = self.send();
+        drop(refused);
+    }
+
+    fn send(&self) -> Result<(), Work> {
+        let branch = Branch(Some(self.clone()));
+        let task = Task::new(move || branch.compute());
+        let work = Work::Branch(task, self.root().address());
+        let core = self.0.pool.core();
+        let outside = Local::with(|local| match local {
+            Some(local) if local.is_of(core) => {
+                local.push(work);
+                None
+            }
+            _ => Some(work),
+        });
+        outside.map_or(Ok(()), |work| launch::submit(core, work))
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// Does the node's work here and now.
@@ -216,12 +233,12 @@ impl Node {
         }
         match self.call_on_completion() {
             Err(failure) => self.fail(failure),
-            Ok(()) => match self.parent() {
-                Some(parent) => parent.try_complete(),
-                None => {
-                    self.0.end.set(());
+            Ok(()) => {
+                self.0.end.set(());
+                if let Some(parent) = self.parent() {
+                    parent.try_complete();
                 }
-            },
+            }
         }
         true
     }
@@ -265,13 +282,15 @@ impl Node {
         self.root().0.end.set(());
     }
 
-    /// Runs up to `most` pieces of work that this worker has forked; says how many there were.
+    /// Runs up to `most` nodes of this tree that this worker has forked; says how many there were.
     pub fn help_complete(&self, most: usize) -> usize {
         Local::with(|local| {
             let Some(local) = local else { return 0 };
             let mut helped = 0;
             while helped < most && !self.root().0.end.is_done() {
-                let Some(work) = local.deque.pop() else { break };
+                let Some(work) = local.take_of(self.root().address()) else {
+                    break;
+                };
                 local.run(work);
                 helped += 1;
             }
@@ -288,6 +307,25 @@ impl fmt::Debug for Node {
     }
 }
 
+/// A node on its way to be computed; if that never happens, the tree is given up.
+struct Branch(Option<Node>);
+
+impl Branch {
+    fn compute(mut self) {
+        if let Some(node) = self.0.take() {
+            node.compute();
+        }
+    }
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        if let Some(node) = self.0.take() {
+            node.root().0.end.cancel();
+        }
+    }
+}
+
 /// The top of a tree: the one node that can be waited for.
 #[derive(Debug)]
 #[must_use = "dropping the root detaches the tree"]
@@ -295,11 +333,10 @@ pub struct Root(Node);
 
 impl Root {
     pub(super) fn submit(node: Node) -> Result<Self, RejectedExecution> {
-        let work = node.clone();
-        node.0
-            .pool
-            .execute_task(Task::new(move || work.compute()))?;
-        Ok(Self(node))
+        match node.send() {
+            Ok(()) => Ok(Self(node)),
+            Err(work) => Err(node.0.pool.rejection(work)),
+        }
     }
 
     /// The node.
@@ -308,20 +345,15 @@ impl Root {
         &self.0
     }
 
-    /// Waits until the tree is complete. A worker meanwhile runs what is queued.
+    /// Waits until the tree is complete. A worker meanwhile runs nodes of the tree that it has forked.
     ///
     /// # Errors
     ///
-    /// [`ExecutionError::Failed`] if a node failed, or [`ExecutionError::Interrupted`].
+    /// [`ExecutionError::Failed`] if a node failed, [`ExecutionError::Cancelled`] if the tree was given
+    /// up, or [`ExecutionError::Interrupted`].
     pub fn join(&self) -> Result<(), ExecutionError> {
         let end = &self.0.0.end;
-        Local::with(|local| {
-            if let Some(local) = local {
-                if !end.is_done() {
-                    help(local);
-                }
-            }
-        });
+        self.0.help_complete(usize::MAX);
         super::blocking(|| end.get())
     }
 

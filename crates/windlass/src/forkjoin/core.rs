@@ -3,28 +3,29 @@
 //! Everything cold is under one lock, `state`: who sleeps, how many there are, what was submitted
 //! from outside, how far the pool's life has come. What is hot is not: each worker's deque, and
 //! `hungry`, which tells a worker that has just forked whether somebody would take the work.
+//! `members` has a lock of its own, taken alone or inside `state`.
 //!
 //! No work is left beside a sleeping worker: a forker pushes and then reads `hungry`; a worker that
 //! is about to sleep writes `hungry` (under the lock) and then looks at all deques once more. Between
-//! the two steps of each stands a sequentially consistent fence, so one of both sees the other.
+//! the two steps of each stands a sequentially consistent fence, so one of both sees the other. A
+//! worker that is about to wait in a task, and so leaves room for another, does the same.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::deque::{Deque, LocalOrder, Stealer};
+use super::deque::LocalOrder;
 use super::job::Work;
-use super::worker;
-use crate::containment::catch;
+use super::member::Member;
 use crate::interrupt::Record;
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
-use crate::sync::{Mutex, MutexGuard};
-use crate::task::{Cancellation, Failure, Task, TaskId};
+use crate::sync::{Deadline, Mutex, MutexGuard, Woken, mutant};
+use crate::task::{Failure, Task, TaskId};
 use crate::termination::Termination;
-use crate::thread_factory::{ThreadBody, ThreadFactory};
-use crate::waiting::{WaitQueue, Wakeup};
+use crate::thread_factory::ThreadFactory;
+use crate::waiting::WaitQueue;
 
 /// The most workers a pool can be asked for.
 pub(super) const MOST_WORKERS: usize = 32_767;
@@ -55,7 +56,7 @@ pub(super) struct Config {
 
 pub(super) struct Core {
     pub(super) config: Config,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// All workers, for thieves; replaced as a whole when one comes or goes.
     members: Mutex<Arc<Vec<Arc<Member>>>>,
     /// How many workers would take work right now: those that sleep, and those that could be started.
@@ -70,51 +71,20 @@ pub(super) struct State {
     pub(super) life: Life,
     pub(super) submissions: VecDeque<Work>,
     /// Those that sleep for want of work, the newest last.
-    idle: Vec<Arc<Member>>,
+    pub(super) idle: Vec<Arc<Member>>,
     /// Threads that are there or being made.
     pub(super) live: usize,
     /// Of those, how many wait for something that only others can bring about.
     pub(super) blocked: usize,
+    /// Threads from outside that help.
+    pub(super) guests: usize,
     pub(super) parallelism: usize,
-    next_number: usize,
-    steals_by_gone: u64,
+    pub(super) next_number: usize,
+    pub(super) steals_by_gone: u64,
     /// Threads that wait for everything to come to rest.
-    resting: WaitQueue,
-}
-
-/// One worker, as the others see it.
-#[derive(Debug)]
-pub(super) struct Member {
-    pub(super) number: usize,
-    pub(super) stealer: Stealer,
-    record: OnceLock<Arc<Record>>,
-    /// The task that it runs, as a number; zero for none. Only a hint.
-    current: AtomicU64,
-    /// Work it has done that others had submitted or forked.
-    steals: AtomicU64,
-}
-
-impl Member {
-    pub(super) fn set_record(&self, record: Arc<Record>) {
-        let _ = self.record.set(record);
-    }
-
-    pub(super) fn set_current(&self, id: u64) -> u64 {
-        let former = self.current.load(Ordering::Relaxed);
-        self.current.store(id, Ordering::Relaxed);
-        former
-    }
-
-    pub(super) fn count_steal(&self) {
-        self.steals
-            .store(self.steals.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    fn wake(&self) {
-        if let Some(record) = self.record.get() {
-            record.unpark();
-        }
-    }
+    pub(super) resting: WaitQueue,
+    /// Threads from outside that wait for a job of theirs, and have to do it when nobody is left.
+    pub(super) callers: Vec<Arc<Record>>,
 }
 
 /// The figures of a pool at one moment.
@@ -137,10 +107,12 @@ impl Core {
             idle: Vec::new(),
             live: 0,
             blocked: 0,
+            guests: 0,
             parallelism,
             next_number: 0,
             steals_by_gone: 0,
             resting: WaitQueue::default(),
+            callers: Vec::new(),
         };
         Arc::new(Self {
             config,
@@ -165,8 +137,29 @@ impl Core {
         Arc::clone(&self.members.lock())
     }
 
+    /// Lets others steal from this one.
+    pub(super) fn enter(&self, member: &Arc<Member>) {
+        let mut members = self.members.lock();
+        let mut new = members.to_vec();
+        new.push(Arc::clone(member));
+        *members = Arc::new(new);
+    }
+
+    /// Takes one off the list; under the lock of the state, so that no steal is counted twice.
+    pub(super) fn exit(&self, state: &mut State, member: &Arc<Member>) {
+        let mut members = self.members.lock();
+        let others = members.iter().filter(|other| !Arc::ptr_eq(other, member));
+        let others = Arc::new(others.cloned().collect());
+        *members = others;
+        state.steals_by_gone += member.steals();
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn set_stopping(&self) {
+        self.stopping.store(1, Ordering::Release);
     }
 
     /// Whether somebody would take work; only a hint.
@@ -175,9 +168,17 @@ impl Core {
         self.hungry.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether a deque holds work.
+    pub(super) fn has_forked(&self) -> bool {
+        self.members().iter().any(|member| member.stealer.len() > 0)
+    }
+
     /// Has somebody take the work that was just pushed, if somebody would.
     pub(super) fn announce_work(self: &Arc<Self>) {
-        fence(Ordering::SeqCst);
+        // Mutant: the look at `hungry` may come before the push is seen.
+        if !mutant!("announce_without_fence") {
+            fence(Ordering::SeqCst);
+        }
         if self.is_hungry() {
             self.feed_one();
         }
@@ -190,66 +191,30 @@ impl Core {
             self.show_hunger(&state);
             drop(state);
             sleeper.wake();
-        } else if state.life <= Life::Shutdown && state.lacks_workers(self.config.spares) {
+        } else if state.may_grow(self.config.spares) {
             self.spawn(state);
         }
     }
 
+    /// As many as there is work for, as far as they are missing.
+    pub(super) fn feed_queued(self: &Arc<Self>) {
+        let forked: usize = self.members().iter().map(|m| m.stealer.len()).sum();
+        let queued = self.lock().submissions.len() + forked;
+        for _ in 0..queued {
+            let state = self.lock();
+            if state.idle.is_empty() && !state.may_grow(self.config.spares) {
+                return;
+            }
+            drop(state);
+            self.feed_one();
+        }
+    }
+
     /// Writes `hungry` after a change of what it depends on.
-    fn show_hunger(&self, state: &State) {
+    pub(super) fn show_hunger(&self, state: &State) {
         let missing = (state.parallelism + state.blocked).saturating_sub(state.live);
         self.hungry
             .store(state.idle.len() + missing, Ordering::SeqCst);
-    }
-
-    /// Starts a worker; the state says that there may be one more.
-    fn spawn(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        state.live += 1;
-        state.next_number += 1;
-        let number = state.next_number - 1;
-        self.show_hunger(&state);
-        drop(state);
-        let deque = Deque::new(self.config.order);
-        let member = Arc::new(Member {
-            number,
-            stealer: deque.stealer(),
-            record: OnceLock::new(),
-            current: AtomicU64::new(0),
-            steals: AtomicU64::new(0),
-        });
-        let launch = Launch {
-            core: Arc::clone(self),
-            member: Some((member, deque)),
-        };
-        let factory = Arc::clone(&self.config.factory);
-        // A factory that refuses, panics or drops the body: `Launch` takes the promise back.
-        drop(catch(|| {
-            factory.new_thread(ThreadBody::new(move || launch.run()))
-        }));
-    }
-
-    fn enter(&self, member: &Arc<Member>) {
-        let mut members = self.members.lock();
-        let mut new = members.to_vec();
-        new.push(Arc::clone(member));
-        *members = Arc::new(new);
-    }
-
-    /// Takes a worker off the books; the last of a pool that is shut down ends it.
-    fn leave(self: &Arc<Self>, member: &Arc<Member>) {
-        {
-            let mut members = self.members.lock();
-            let new = members
-                .iter()
-                .filter(|other| !Arc::ptr_eq(other, member))
-                .cloned();
-            *members = Arc::new(new.collect());
-        }
-        let mut state = self.lock();
-        state.live -= 1;
-        state.steals_by_gone += member.steals.load(Ordering::Relaxed);
-        self.show_hunger(&state);
-        self.settle(state);
     }
 
     /// A worker found nothing. It sleeps, for as long as keep-alive, or ends.
@@ -265,24 +230,26 @@ impl Core {
             }
             state.idle.push(Arc::clone(member));
             self.show_hunger(&state);
-            if self.settle(state) == Life::Terminated {
-                return Rest::Leave;
-            }
+            self.settle(state);
         }
         fence(Ordering::SeqCst);
-        if self.members().iter().any(|other| other.stealer.len() > 0) {
+        // Mutant: what was pushed before `hungry` was written is not seen.
+        if !mutant!("rest_looks_once") && self.has_forked() {
             self.unrest(member);
             return Rest::Look;
         }
-        let deadline = crate::sync::Deadline::after(self.config.keep_alive);
+        self.doze(member, me)
+    }
+
+    fn doze(&self, member: &Arc<Member>, me: &Arc<Record>) -> Rest {
+        let deadline = Deadline::after(self.config.keep_alive);
         loop {
             let woken = me.park_uninterruptibly(deadline);
             let mut state = self.lock();
             let Some(at) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, member)) else {
                 return Rest::Look;
             };
-            let is_over = state.life > Life::Shutdown || state.is_at_rest_for_good();
-            if is_over || woken == crate::sync::Woken::TimedOut {
+            if state.life > Life::Shutdown || woken == Woken::TimedOut {
                 state.idle.swap_remove(at);
                 self.show_hunger(&state);
                 return if state.submissions.is_empty() {
@@ -300,93 +267,54 @@ impl Core {
         self.show_hunger(&state);
     }
 
-    /// Looks whether everything has come to rest, and whether that is the end.
-    fn settle(&self, mut state: MutexGuard<'_, State>) -> Life {
-        let mut wakeups: Vec<Wakeup> = Vec::new();
-        let mut sleepers = Vec::new();
-        let at_rest = state.is_at_rest() && self.members().iter().all(|m| m.stealer.len() == 0);
-        if at_rest {
-            wakeups = state.resting.signal(usize::MAX);
-            if state.life != Life::Running {
-                sleepers = std::mem::take(&mut state.idle);
-            }
-        }
-        if at_rest && state.live == 0 && state.life > Life::Running {
-            state.life = Life::Terminated;
-        }
-        let life = state.life;
-        if at_rest && life == Life::Shutdown {
-            // Nobody can submit any more: those that sleep have nothing to wait for.
-            state.life = Life::Stop;
-            self.stopping.store(1, Ordering::Release);
-        }
-        drop(state);
-        drop(wakeups);
-        for sleeper in sleepers {
-            sleeper.wake();
-        }
-        if life == Life::Terminated {
-            self.termination.signal();
-        }
-        life
-    }
-
     /// Takes work from outside; gives it back if the pool takes none.
     pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
-        {
-            let mut state = self.lock();
-            if state.life != Life::Running {
-                return Err(work);
-            }
-            state.submissions.push_back(work);
-        }
+        self.submit_quietly(work)?;
         self.announce_work();
         Ok(())
     }
 
-    pub(super) fn shutdown(&self) {
+    /// The same, and wakes nobody.
+    pub(super) fn submit_quietly(&self, work: Work) -> Result<(), Work> {
         let mut state = self.lock();
-        state.life = state.life.max(Life::Shutdown);
-        self.settle(state);
+        if state.life != Life::Running {
+            return Err(work);
+        }
+        state.submissions.push_back(work);
+        Ok(())
     }
 
-    /// Stops: what has not started is dropped, what runs is interrupted.
-    pub(super) fn shutdown_now(self: &Arc<Self>) {
-        let mut dropped = Vec::new();
-        let mut kept = VecDeque::new();
-        {
+    /// A worker is about to wait for something that only others can bring about: another takes its
+    /// place as soon as there is work for it.
+    pub(super) fn begin_block(self: &Arc<Self>) {
+        let submitted = {
             let mut state = self.lock();
-            if state.life == Life::Terminated {
-                return;
-            }
-            state.life = state.life.max(Life::Stop);
-            self.stopping.store(1, Ordering::Release);
-            let stolen = self.members();
-            let stolen = stolen
-                .iter()
-                .flat_map(|m| std::iter::from_fn(|| m.stealer.steal()));
-            for work in std::mem::take(&mut state.submissions)
-                .into_iter()
-                .chain(stolen)
-            {
-                match work {
-                    Work::Task(task) => dropped.push(task),
-                    // Somebody waits for it, with it on his stack: it is run.
-                    Work::Job(job) => kept.push_back(Work::Job(job)),
-                }
-            }
-            state.submissions = kept;
+            state.blocked += 1;
+            self.show_hunger(&state);
+            !state.submissions.is_empty()
+        };
+        fence(Ordering::SeqCst);
+        // Mutant: what is queued waits as long as the worker does.
+        if !mutant!("block_feeds_nobody") && (submitted || self.has_forked()) {
+            self.feed_one();
         }
-        for task in dropped {
-            task.abandon(Cancellation::Drained);
-        }
-        for member in self.members().iter() {
-            if let Some(record) = member.record.get() {
-                record.interrupt();
-            }
-        }
+    }
+
+    pub(super) fn end_block(&self) {
+        let mut state = self.lock();
+        state.blocked -= 1;
+        self.show_hunger(&state);
+    }
+
+    pub(super) fn set_parallelism(self: &Arc<Self>, parallelism: usize) -> usize {
+        let mut state = self.lock();
+        let former = std::mem::replace(&mut state.parallelism, parallelism);
+        self.show_hunger(&state);
+        drop(state);
+        // Those that sleep look whether there are too many; those that are missing are started.
         self.feed_all();
-        self.settle(self.lock());
+        self.feed_queued();
+        former
     }
 
     /// Wakes everybody who sleeps.
@@ -402,126 +330,72 @@ impl Core {
         }
     }
 
-    /// A worker is about to wait for something that only others can bring about: another takes its
-    /// place, if the pool would fall below its parallelism.
-    pub(super) fn begin_block(self: &Arc<Self>) {
-        let state = {
-            let mut state = self.lock();
-            state.blocked += 1;
-            self.show_hunger(&state);
-            state
-        };
-        drop(state);
-        self.feed_one();
-    }
-
-    pub(super) fn end_block(&self) {
-        let mut state = self.lock();
-        state.blocked -= 1;
-        self.show_hunger(&state);
-    }
-
-    pub(super) fn set_parallelism(self: &Arc<Self>, parallelism: usize) -> usize {
-        let mut state = self.lock();
-        let former = std::mem::replace(&mut state.parallelism, parallelism);
-        self.show_hunger(&state);
-        drop(state);
-        self.feed_all();
-        former
-    }
-
-    /// Whether nothing is queued and nobody works.
-    pub(super) fn is_quiescent(&self) -> bool {
-        let at_rest = self.lock().is_at_rest();
-        at_rest
-            && self
-                .members()
-                .iter()
-                .all(|member| member.stealer.len() == 0)
-    }
-
-    /// Waits until nothing is queued and nobody works.
-    pub(super) fn await_quiescence(&self, deadline: crate::sync::Deadline) -> bool {
-        let mut state = self.lock();
-        loop {
-            let empty = self
-                .members()
-                .iter()
-                .all(|member| member.stealer.len() == 0);
-            if state.is_at_rest() && empty {
-                return true;
-            }
-            if deadline.has_passed() {
-                return false;
-            }
-            let waited =
-                crate::waiting::wait(&self.state, state, |state| &mut state.resting, (), deadline);
-            state = waited.guard;
-            if waited.how == crate::waiting::Wait::Interrupted {
-                // Quiescence does not report interrupts: they stay pending.
-                Record::current().set_flag();
-                return state.is_at_rest();
-            }
-        }
-    }
-
     /// Somebody's work, oldest first.
     pub(super) fn steal(&self, from: usize) -> Option<Work> {
         let members = self.members();
         let count = members.len();
-        (0..count).find_map(|offset| members[(from + offset) % count].stealer.steal())
+        (0..count).find_map(|offset| members[(from % count + offset) % count].stealer.steal())
     }
 
     /// Work of the worker with this number.
     pub(super) fn steal_from(&self, number: usize) -> Option<Work> {
         let members = self.members();
-        members
-            .iter()
-            .find(|member| member.number == number)?
-            .stealer
-            .steal()
+        let member = members.iter().find(|member| member.number == number)?;
+        member.stealer.steal()
     }
 
     /// The number of the worker that runs this task, as far as it is known.
     pub(super) fn runner_of(&self, id: TaskId) -> Option<usize> {
         let members = self.members();
-        let runs = |member: &&Arc<Member>| member.current.load(Ordering::Relaxed) == id.as_u64();
-        members.iter().find(runs).map(|member| member.number)
+        let runner = members.iter().find(|member| member.runs(id.as_u64()));
+        runner.map(|member| member.number)
     }
 
-    /// Whether there is no worker, and none could be made.
+    /// Whether there is no worker; one that is being made counts.
     pub(super) fn has_no_workers(&self) -> bool {
         self.lock().live == 0
+    }
+
+    /// Whether there are never to be any workers.
+    pub(super) fn has_no_parallelism(&self) -> bool {
+        self.lock().parallelism == 0
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {
         self.lock().submissions.pop_front()
     }
 
-    pub(super) fn take_submitted_task(&self) -> Option<Task> {
+    /// Takes out the first submission of this kind.
+    pub(super) fn take_submission_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let mut state = self.lock();
-        let at = state
-            .submissions
-            .iter()
-            .position(|work| matches!(work, Work::Task(_)))?;
-        match state.submissions.remove(at) {
-            Some(Work::Task(task)) => Some(task),
-            _ => None,
+        let at = state.submissions.iter().position(wanted)?;
+        state.submissions.remove(at)
+    }
+
+    /// A job that [`shutdown_now`](Self::shutdown_now) has moved from its deque to the submissions.
+    pub(super) fn take_kept(&self, group: usize) -> Option<Work> {
+        if self.is_stopping() || self.life() > Life::Shutdown {
+            return self.take_submission_if(|work| work.group() == Some(group));
         }
+        None
+    }
+
+    pub(super) fn take_submitted_task(&self) -> Option<Task> {
+        let taken = self.take_submission_if(|work| !work.is_job())?;
+        self.settle(self.lock());
+        taken.into_task()
     }
 
     pub(super) fn figures(&self) -> Figures {
-        let members = self.members();
         let state = self.lock();
-        let steals = members
-            .iter()
-            .map(|member| member.steals.load(Ordering::Relaxed));
+        let members = self.members();
+        let steals: u64 = members.iter().map(|member| member.steals()).sum();
         Figures {
             parallelism: state.parallelism,
             live: state.live,
-            active: state.live.saturating_sub(state.idle.len()),
+            active: state.live - state.idle.len(),
             running: state.live.saturating_sub(state.idle.len() + state.blocked),
-            steals: state.steals_by_gone + steals.sum::<u64>(),
+            steals: state.steals_by_gone + steals,
             queued_tasks: members.iter().map(|member| member.stealer.len()).sum(),
             queued_submissions: state.submissions.len(),
         }
@@ -532,10 +406,11 @@ impl Core {
     }
 
     /// Reports a failure that nobody else will.
-    pub(super) fn report(&self, failure: &Failure) {
+    pub(super) fn report(&self, failure: Failure) {
         if let Some(uncaught) = &self.config.uncaught {
-            crate::containment::contain(|| uncaught(failure));
+            crate::containment::contain(|| uncaught(&failure));
         }
+        crate::containment::discard(failure);
     }
 }
 
@@ -548,47 +423,20 @@ pub(super) enum Rest {
 
 impl State {
     /// Whether one more worker may be started.
-    fn lacks_workers(&self, spares: usize) -> bool {
-        self.live - self.blocked < self.parallelism && self.live < self.parallelism + spares
+    pub(super) fn may_grow(&self, spares: usize) -> bool {
+        let is_open = match self.life {
+            Life::Running | Life::Shutdown => true,
+            // Somebody waits for what is still there.
+            Life::Stop => !self.submissions.is_empty(),
+            Life::Terminated => false,
+        };
+        is_open
+            && self.live - self.blocked < self.parallelism
+            && self.live < self.parallelism + spares
     }
 
-    fn is_at_rest(&self) -> bool {
-        self.submissions.is_empty() && self.idle.len() == self.live
-    }
-
-    fn is_at_rest_for_good(&self) -> bool {
-        self.life > Life::Running && self.is_at_rest()
-    }
-}
-
-/// What a worker's thread runs; if it never does, the worker is taken off the books again.
-struct Launch {
-    core: Arc<Core>,
-    member: Option<(Arc<Member>, Deque)>,
-}
-
-impl Launch {
-    fn run(mut self) {
-        if let Some((member, deque)) = self.member.take() {
-            let core = Arc::clone(&self.core);
-            core.enter(&member);
-            let ended = catch(|| worker::run(&core, &member, deque));
-            core.leave(&member);
-            if let Err(payload) = ended {
-                core.report(&Failure::from_panic(payload));
-            }
-        }
-    }
-}
-
-impl Drop for Launch {
-    fn drop(&mut self) {
-        if self.member.is_some() {
-            let mut state = self.core.lock();
-            state.live -= 1;
-            self.core.show_hunger(&state);
-            self.core.settle(state);
-        }
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.submissions.is_empty() && self.idle.len() == self.live && self.guests == 0
     }
 }
 

@@ -12,13 +12,41 @@ use super::latch::Latch;
 use crate::containment::catch;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::task::Task;
+use crate::task::{Task, TaskId};
 
 /// One piece of work.
 #[derive(Debug)]
 pub(super) enum Work {
     Task(Task),
+    /// A node of the tree of completers with this root.
+    Branch(Task, usize),
     Job(JobRef),
+}
+
+impl Work {
+    /// The address of what waits for it, if something does.
+    pub(super) fn group(&self) -> Option<usize> {
+        match self {
+            Self::Task(_) => None,
+            Self::Branch(_, root) => Some(*root),
+            Self::Job(job) => Some(job.group),
+        }
+    }
+
+    pub(super) const fn is_job(&self) -> bool {
+        matches!(self, Self::Job(_))
+    }
+
+    pub(super) fn is_task(&self, id: TaskId) -> bool {
+        matches!(self, Self::Task(task) if task.id() == id)
+    }
+
+    pub(super) fn into_task(self) -> Option<Task> {
+        match self {
+            Self::Task(task) | Self::Branch(task, _) => Some(task),
+            Self::Job(_) => None,
+        }
+    }
 }
 
 /// A job that lies elsewhere and is alive until it has been run.
@@ -28,6 +56,8 @@ pub(super) enum Work {
 pub(super) struct JobRef {
     job: *const (),
     run: unsafe fn(*const (), usize),
+    /// The address of what waits for it: the job itself, or a scope.
+    group: usize,
 }
 
 // SAFETY: jobs are made of closures and results that are `Send` (`StackJob`, `HeapJob`).
@@ -44,14 +74,8 @@ impl JobRef {
         unsafe { (self.run)(self.job, worker) }
     }
 
-    /// Runs a job that was taken out of a deque or a list of submissions, where each is once.
-    pub(super) fn run_elsewhere(self, worker: usize) {
-        // SAFETY: whoever takes a job out is the only one who has it.
-        unsafe { self.run(worker) }
-    }
-
-    pub(super) fn is(self, job: *const ()) -> bool {
-        std::ptr::eq(self.job, job)
+    pub(super) fn is(self, group: usize) -> bool {
+        self.group == group
     }
 }
 
@@ -72,7 +96,7 @@ type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 /// after the latch is set, or after it has run the job itself.
 pub(super) struct StackJob<F, R> {
     pub(super) latch: Latch,
-    /// The worker that runs it, for the owner to help.
+    /// The worker that runs it, for the owner to help; nobody if that has older work in its deque.
     thief: AtomicUsize,
     body: UnsafeCell<Option<F>>,
     outcome: UnsafeCell<Option<Outcome<R>>>,
@@ -95,8 +119,8 @@ where
         }
     }
 
-    pub(super) fn address(&self) -> *const () {
-        std::ptr::from_ref(self).cast()
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// A reference for others to run it by.
@@ -104,8 +128,9 @@ where
     /// The caller keeps the job alive until the latch is set, or the reference is taken back.
     pub(super) fn as_ref(&self) -> JobRef {
         JobRef {
-            job: self.address(),
+            job: std::ptr::from_ref(self).cast(),
             run: Self::run_for_owner,
+            group: self.address(),
         }
     }
 
@@ -157,15 +182,17 @@ where
 pub(super) struct HeapJob<F>(F);
 
 impl<F: FnOnce(usize) + Send> HeapJob<F> {
-    /// A reference that runs the closure, which must not unwind, and frees the box.
+    /// A reference that runs the closure, which must not unwind, and frees the box; something at
+    /// address `group` waits for it.
     ///
     /// # Safety
     ///
     /// What the closure borrows lives until the job has been run.
-    pub(super) unsafe fn boxed(body: F) -> JobRef {
+    pub(super) unsafe fn boxed(body: F, group: usize) -> JobRef {
         JobRef {
             job: Box::into_raw(Box::new(Self(body))).cast(),
             run: Self::run,
+            group,
         }
     }
 

@@ -4,17 +4,19 @@
 //! and then the worker's oldest job is: the largest piece. Otherwise nobody ever sees it, and the
 //! join costs a push and a pop on a private list.
 //!
-//! A worker whose job was taken by another waits in this order: it runs what it has forked itself
-//! since; it helps its thief, with work that the thief has forked since, which is part of what it
-//! waits for; else it lets another worker take its place, and sleeps. It never runs unrelated work.
+//! A worker takes a job that was shared back if nobody has it, wherever in its deque it lies. If
+//! another has taken it, the worker helps this thief, with work that the thief has forked since, which
+//! is part of what it waits for; else it lets another worker take its place, and sleeps. It never runs
+//! unrelated work, not even its own.
 
 use super::core::Core;
-use super::job::{NOBODY, StackJob, Work};
+use super::job::{StackJob, Work};
+use super::latch::Latch;
+use super::launch;
 use super::local::Local;
-use crate::containment::catch;
+use crate::containment::{catch, discard_payload};
 use crate::interrupt::Record;
-use crate::sync::Deadline;
-use crate::task::Failure;
+use crate::sync::{Deadline, mutant};
 use std::sync::Arc;
 
 /// With so many jobs within reach of others and nobody hungry, one more would be of no use.
@@ -84,7 +86,11 @@ where
 fn both<RA, RB>(ra: std::thread::Result<RA>, rb: std::thread::Result<RB>) -> (RA, RB) {
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
-        (Err(payload), _) | (_, Err(payload)) => std::panic::resume_unwind(payload),
+        (Err(first), Err(second)) => {
+            discard_payload(second);
+            std::panic::resume_unwind(first)
+        }
+        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => std::panic::resume_unwind(payload),
     }
 }
 
@@ -113,81 +119,69 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
-    while !job.latch.is_set() {
-        match local.deque.pop() {
-            Some(Work::Job(found)) if found.is(job.address()) => return Awaited::TakenBack,
-            // Thieves take the oldest first: what is still here was forked after the job.
-            Some(younger) => local.run(younger),
-            None => break,
-        }
+    let address = job.address();
+    // Mutant: the worker goes to sleep on a job that nobody has taken.
+    let sought = (!mutant!("join_leaves_its_job")).then(|| local.take_of(address));
+    let mine = sought.flatten().or_else(|| local.core.take_kept(address));
+    if mine.is_some() {
+        return Awaited::TakenBack;
     }
     while !job.latch.is_set() {
         let help = job.thief().and_then(|thief| local.core.steal_from(thief));
         match help {
+            // The thief was through before we took this from it: it may be unrelated.
+            Some(work) if job.latch.is_set() => local.push(work),
             Some(work) => {
                 local.run(work);
                 local.member.count_steal();
             }
-            None => {
-                if job.latch.announce(&local.record) {
-                    local.core.begin_block();
-                    while !job.latch.is_set() {
-                        let _ = local.record.park_uninterruptibly(Deadline::Never);
-                    }
-                    local.core.end_block();
-                }
-            }
+            None => local.while_blocked(|| sleep(&job.latch, &local.record)),
         }
     }
     Awaited::Done
 }
 
-/// Runs work of the pool on a thread that is no worker.
-pub(super) fn run_outside(core: &Core, work: Work) {
-    match work {
-        Work::Job(job) => job.run_elsewhere(NOBODY),
-        Work::Task(task) => {
-            if let Err(payload) = catch(|| task.run()) {
-                core.report(&Failure::from_panic(payload));
-            }
+/// Sleeps until the latch is set.
+pub(super) fn sleep(latch: &Latch, me: &Arc<Record>) {
+    if latch.announce(me) {
+        while !latch.is_set() {
+            let _ = me.park_uninterruptibly(Deadline::Never);
         }
     }
 }
 
-/// Runs the closure on a worker of the pool while this thread waits, whatever interrupts come; on this
-/// thread if the pool takes nothing any more.
+/// Has a thread that is no worker of the pool sleep until the latch is set, whatever interrupts come;
+/// if the pool has no worker, this one does what it waits for.
+pub(super) fn await_outside(core: &Arc<Core>, latch: &Latch, group: usize) {
+    let me = Record::current();
+    let _caller = core.add_caller(&me);
+    let wait = || {
+        while !latch.is_set() {
+            if !core.stand_in(group) && latch.announce(&me) {
+                let _ = me.park_uninterruptibly(Deadline::Never);
+            }
+        }
+    };
+    // A worker of another pool that waits here is blocked as far as its own pool is concerned.
+    Local::with(|local| match local {
+        Some(local) => local.while_blocked(wait),
+        None => wait(),
+    });
+}
+
+/// Runs the closure on a worker of the pool while this thread waits; on this thread if the pool takes
+/// nothing any more.
 pub(super) fn in_pool<F, R>(core: &Arc<Core>, body: F) -> R
 where
     F: FnOnce() -> R + Send,
     R: Send,
 {
     let job = StackJob::new(body);
-    if core.submit(Work::Job(job.as_ref())).is_err() {
-        return (job.into_body())();
+    if launch::submit(core, Work::Job(job.as_ref())).is_err() {
+        let body = job.into_body();
+        return core.as_guest(|_| body());
     }
-    let me = Record::current();
-    // A worker of another pool that waits here is blocked as far as its own pool is concerned.
-    Local::with(|local| {
-        let own = local.map(|local| &local.core);
-        if let Some(own) = own {
-            own.begin_block();
-        }
-        // A pool that could not make a single thread: this one sees to what was submitted.
-        while !job.latch.is_set() && core.has_no_workers() {
-            match core.take_submission() {
-                Some(work) => run_outside(core, work),
-                None => break,
-            }
-        }
-        if job.latch.announce(&me) {
-            while !job.latch.is_set() {
-                let _ = me.park_uninterruptibly(Deadline::Never);
-            }
-        }
-        if let Some(own) = own {
-            own.end_block();
-        }
-    });
+    await_outside(core, &job.latch, job.address());
     match job.into_outcome() {
         Ok(value) => value,
         Err(payload) => std::panic::resume_unwind(payload),

@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use crate::interrupt::Record;
-use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{UnsafeCell, mutant};
 
 const OPEN: u8 = 0;
 /// The owner sleeps, or is about to; its record is in `owner`.
@@ -80,7 +80,9 @@ impl Latch {
             // SAFETY: `AWAITED` was seen, so the owner has written it and waits for `SET`.
             unsafe { (*owner).clone() }
         });
-        this.state.store(SET, Ordering::Release);
+        // Mutant: what was done before is not seen by the owner.
+        let order = mutant!("latch_set_is_relaxed", Ordering::Relaxed, Ordering::Release);
+        this.state.store(SET, order);
         if let Some(owner) = owner {
             owner.unpark();
         }

@@ -15,21 +15,26 @@
 //! ends; then the first panic goes on.
 
 mod blocker;
+mod builder;
 mod common;
 pub mod completer;
 mod core;
 mod deque;
+mod ending;
 mod job;
 mod join;
 mod latch;
+mod launch;
 mod local;
+mod member;
 mod pool;
 mod scope;
 mod task;
 mod worker;
 
 pub use blocker::{ManagedBlocker, blocking, managed_block};
-pub use pool::{Builder, ForkJoinPool, ForkJoinStats, ParallelismError};
+pub use builder::{Builder, ParallelismError};
+pub use pool::{ForkJoinPool, ForkJoinStats};
 pub use scope::Scope;
 pub use task::{Cx, ForkHandle, RecursiveTask};
 
@@ -61,4 +66,13 @@ where
         Ok(both) => both,
         Err((a, b)) => ForkJoinPool::common().join(a, b),
     }
+}
+
+/// The number of the worker that this is called on, which no other worker of its pool has or had;
+/// `None` outside.
+#[must_use]
+#[doc(alias = "inForkJoinPool")]
+#[doc(alias = "getPoolIndex")]
+pub fn worker_index() -> Option<usize> {
+    local::Local::with(|local| local.map(|local| local.member.number))
 }

@@ -1,28 +1,24 @@
 //! The fork-join pool: its public face.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::builder::{Builder, ParallelismError, check};
 use super::common;
 use super::completer::{Completer, Node, Root};
-use super::core::{Config, Core, Life, MOST_WORKERS, Uncaught};
+use super::core::{Core, Life};
 use super::deque::LocalOrder;
 use super::job::Work;
 use super::local::Local;
 use super::scope::{self, Scope};
 use super::task::{self, ForkHandle, RecursiveTask};
-use super::{join, task::forkable};
+use super::{join, launch, task::forkable};
 use crate::containment::contain;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
-use crate::task::{Failure, Task};
-use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
-
-/// Threads that may stand in for blocked workers.
-const SPARES: usize = 256;
+use crate::task::Task;
 
 /// A pool whose workers take work from each other, for tasks that split themselves.
 ///
@@ -56,34 +52,6 @@ impl Drop for Handle {
     }
 }
 
-/// A parallelism that a pool cannot have: from 1 to 32767 is possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParallelismError(usize);
-
-impl fmt::Display for ParallelismError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a parallelism of {} is not between 1 and {MOST_WORKERS}",
-            self.0
-        )
-    }
-}
-
-impl Error for ParallelismError {}
-
-fn check(parallelism: usize) -> Result<usize, ParallelismError> {
-    if (1..=MOST_WORKERS).contains(&parallelism) {
-        Ok(parallelism)
-    } else {
-        Err(ParallelismError(parallelism))
-    }
-}
-
-pub(super) fn available_parallelism() -> usize {
-    crate::sync::available_parallelism().min(MOST_WORKERS)
-}
-
 impl ForkJoinPool {
     /// Makes a pool with this parallelism.
     ///
@@ -109,6 +77,13 @@ impl ForkJoinPool {
         common::common()
     }
 
+    pub(super) fn over(core: Arc<Core>) -> Self {
+        Self(Arc::new(Handle {
+            core,
+            is_common: false,
+        }))
+    }
+
     pub(super) fn into_common(self) -> Self {
         let core = Arc::clone(self.core());
         // The handle that is given up must not shut the pool down: it lives as long as the process.
@@ -119,7 +94,7 @@ impl ForkJoinPool {
         }))
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(super) fn core(&self) -> &Arc<Core> {
         &self.0.core
     }
 
@@ -150,8 +125,7 @@ impl ForkJoinPool {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        let is_here = Local::with(|local| local.is_some_and(|local| local.is_of(self.core())));
-        if is_here {
+        if self.is_current() {
             body()
         } else {
             join::in_pool(self.core(), body)
@@ -210,6 +184,14 @@ impl ForkJoinPool {
         Ok(self.core().set_parallelism(check(parallelism)?))
     }
 
+    /// Whether this is called on a worker of the pool.
+    #[must_use]
+    #[doc(alias = "inForkJoinPool")]
+    #[doc(alias = "getPool")]
+    pub fn is_current(&self) -> bool {
+        Local::with(|local| local.is_some_and(|local| local.is_of(self.core())))
+    }
+
     /// Whether nothing is queued and nobody works.
     #[must_use]
     pub fn is_quiescent(&self) -> bool {
@@ -229,15 +211,18 @@ impl ForkJoinPool {
         if helped {
             return true;
         }
-        while !deadline.has_passed() {
-            let work = self
-                .core()
-                .take_submission()
-                .or_else(|| self.core().steal(0));
-            match work {
-                Some(work) => join::run_outside(self.core(), work),
-                None => break,
-            }
+        let find = || {
+            let submitted = self.core().take_submission();
+            submitted.or_else(|| self.core().steal(0))
+        };
+        let first = (!deadline.has_passed()).then(find).flatten();
+        if let Some(first) = first {
+            self.core().as_guest(|local| {
+                local.run(first);
+                while let Some(work) = (!deadline.has_passed()).then(find).flatten() {
+                    local.run(work);
+                }
+            });
         }
         self.core().await_quiescence(deadline)
     }
@@ -245,6 +230,41 @@ impl ForkJoinPool {
     /// Takes out a task that was submitted from outside and that nobody has started.
     pub fn poll_submission(&self) -> Option<Task> {
         self.core().take_submitted_task()
+    }
+
+    /// Takes out all tasks that nobody has started, submitted and forked.
+    #[doc(alias = "drainTasksTo")]
+    pub fn drain_tasks(&self) -> Vec<Task> {
+        self.core().drain()
+    }
+
+    /// Takes the task as if from outside, wherever this is called.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        self.accepted(launch::submit(self.core(), Work::Task(task)))
+    }
+
+    /// Takes the task and wakes nobody for it: it runs when some worker is about.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        self.accepted(self.core().submit_quietly(Work::Task(task)))
+    }
+
+    fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
+        submitted.map_err(|work| self.rejection(work))
+    }
+
+    /// What is told to whoever submitted this; jobs are never refused to anybody.
+    pub(super) fn rejection(&self, work: Work) -> RejectedExecution {
+        let task = work.into_task().unwrap_or_else(|| Task::new(|| ()));
+        let rejected = RejectedExecution::new(task, RejectionReason::Shutdown);
+        rejected.with_executor(format!("{self:?}"))
     }
 
     /// All figures at one moment; while the pool works they are estimates.
@@ -301,13 +321,7 @@ impl Executor for ForkJoinPool {
             _ => Some(task),
         });
         let Some(task) = outside else { return Ok(()) };
-        match self.core().submit(Work::Task(task)) {
-            Err(Work::Task(task)) => {
-                let rejected = RejectedExecution::new(task, RejectionReason::Shutdown);
-                Err(rejected.with_executor(format!("{self:?}")))
-            }
-            _ => Ok(()),
-        }
+        self.external_submit(task)
     }
 }
 
@@ -374,110 +388,5 @@ impl fmt::Debug for ForkJoinPool {
             stats.queued_task_count,
             stats.queued_submission_count
         )
-    }
-}
-
-/// Sets up a [`ForkJoinPool`].
-///
-/// ```
-/// use windlass::forkjoin::ForkJoinPool;
-///
-/// let pool = ForkJoinPool::builder().parallelism(4).async_mode(true).build().unwrap();
-/// assert!(pool.is_async_mode());
-/// ```
-#[must_use = "a builder makes nothing until `build`"]
-pub struct Builder {
-    parallelism: usize,
-    order: LocalOrder,
-    keep_alive: Duration,
-    factory: Option<Arc<dyn ThreadFactory>>,
-    uncaught: Option<Uncaught>,
-    spares: usize,
-}
-
-impl Builder {
-    fn new() -> Self {
-        Self {
-            parallelism: available_parallelism(),
-            order: LocalOrder::Lifo,
-            keep_alive: Duration::from_secs(60),
-            factory: None,
-            uncaught: None,
-            spares: SPARES,
-        }
-    }
-
-    /// How many workers are to run at a time; as many as the machine runs threads, unless set.
-    pub fn parallelism(mut self, parallelism: usize) -> Self {
-        self.parallelism = parallelism;
-        self
-    }
-
-    /// Whether workers take what they have forked themselves oldest first: for tasks that are never
-    /// joined.
-    pub fn async_mode(mut self, fifo: bool) -> Self {
-        self.order = if fifo {
-            LocalOrder::Fifo
-        } else {
-            LocalOrder::Lifo
-        };
-        self
-    }
-
-    /// How long a worker waits for work before it ends; a minute unless set.
-    pub fn keep_alive(mut self, time: Duration) -> Self {
-        self.keep_alive = time;
-        self
-    }
-
-    /// What makes the threads.
-    pub fn thread_factory(mut self, factory: Arc<dyn ThreadFactory>) -> Self {
-        self.factory = Some(factory);
-        self
-    }
-
-    /// Called with the failure of a task that has no handle.
-    pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
-        self.uncaught = Some(Arc::new(handler));
-        self
-    }
-
-    /// How many threads beyond the parallelism may stand in for workers that wait; 256 unless set.
-    #[doc(alias = "maximumSpares")]
-    pub fn maximum_spares(mut self, spares: usize) -> Self {
-        self.spares = spares;
-        self
-    }
-
-    /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
-    ///
-    /// # Errors
-    ///
-    /// [`ParallelismError`].
-    pub fn build(self) -> Result<ForkJoinPool, ParallelismError> {
-        let parallelism = check(self.parallelism)?;
-        let factory = self
-            .factory
-            .unwrap_or_else(|| Arc::new(DefaultThreadFactory::fork_join()));
-        let config = Config {
-            order: self.order,
-            keep_alive: self.keep_alive,
-            spares: self.spares,
-            factory,
-            uncaught: self.uncaught,
-        };
-        let core = Core::new(config, parallelism);
-        Ok(ForkJoinPool(Arc::new(Handle {
-            core,
-            is_common: false,
-        })))
-    }
-}
-
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("parallelism", &self.parallelism)
-            .finish_non_exhaustive()
     }
 }

@@ -11,10 +11,10 @@ use super::core::Core;
 use super::job::{HeapJob, JobRef, Work};
 use super::latch::Latch;
 use super::local::Local;
+use super::{join, launch};
 use crate::containment::{catch, discard_payload};
-use crate::interrupt::Record;
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, Mutex};
 
 /// Takes closures that may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
 ///
@@ -31,14 +31,19 @@ use crate::sync::{Deadline, Mutex};
 /// assert_eq!(halves.iter().sum::<u64>(), 5050);
 /// ```
 pub struct Scope<'scope, 'env: 'scope> {
+    shared: Arc<Shared>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What the jobs of a scope share. The last of them may still be at it when the scope is left.
+struct Shared {
     core: Arc<Core>,
     /// The body of the scope, and all that it has spawned and that has not ended.
     pending: AtomicUsize,
     /// Set by the last of them.
     latch: Latch,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    scope: PhantomData<&'scope mut &'scope ()>,
-    env: PhantomData<&'env mut &'env ()>,
 }
 
 impl<'scope> Scope<'scope, '_> {
@@ -49,27 +54,33 @@ impl<'scope> Scope<'scope, '_> {
     where
         F: FnOnce() + Send + 'scope,
     {
-        self.pending.fetch_add(1, Ordering::Relaxed);
-        let job = move |_worker: usize| self.run(body);
-        // SAFETY: the scope is left when `pending` is zero, so what the closure borrows, and the scope
-        // itself, live until it has run.
-        let job = unsafe { HeapJob::boxed(job) };
-        self.send(job);
+        self.shared.pending.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(&self.shared);
+        let job = move |_worker: usize| shared.run(body);
+        // SAFETY: the scope is left when `pending` is zero, so what the closure borrows lives until it
+        // has run. It does not unwind, and touches nothing borrowed after it has counted itself out.
+        let job = unsafe { HeapJob::boxed(job, self.shared.group()) };
+        self.shared.send(job);
+    }
+}
+
+impl Shared {
+    fn group(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     fn send(&self, job: JobRef) {
-        let here = Local::with(|local| match local {
+        let work = Work::Job(job);
+        let outside = Local::with(|local| match local {
             Some(local) if local.is_of(&self.core) => {
-                local.push(Work::Job(job));
-                true
+                local.push(work);
+                None
             }
-            _ => false,
+            _ => Some(work),
         });
-        if !here {
-            if let Err(Work::Job(job)) = self.core.submit(Work::Job(job)) {
-                // SAFETY: it was refused, so nobody else has it.
-                unsafe { job.run(super::job::NOBODY) };
-            }
+        let refused = outside.and_then(|work| launch::submit(&self.core, work).err());
+        if let Some(work) = refused {
+            self.core.as_guest(|local| local.run(work));
         }
     }
 
@@ -98,7 +109,7 @@ impl<'scope> Scope<'scope, '_> {
 
     fn end_one(&self) {
         if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: the scope is alive until this is seen; nothing is touched afterwards.
+            // SAFETY: the latch is part of `self`, which is behind an `Arc` of the caller.
             unsafe { Latch::set(&raw const self.latch) };
         }
     }
@@ -106,29 +117,18 @@ impl<'scope> Scope<'scope, '_> {
     fn wait(&self) {
         Local::with(|local| match local {
             Some(local) if local.is_of(&self.core) => self.wait_on(local),
-            _ => self.sleep(&Record::current()),
+            _ => join::await_outside(&self.core, &self.latch, self.group()),
         });
     }
 
-    /// A worker runs what it has spawned itself; then it lets another take its place, and sleeps.
+    /// A worker runs what the scope has spawned on it; then it lets another take its place, and
+    /// sleeps.
     fn wait_on(&self, local: &Local) {
         while !self.latch.is_set() {
-            match local.deque.pop() {
-                Some(work) => local.run(work),
-                None => break,
-            }
-        }
-        if !self.latch.is_set() {
-            local.core.begin_block();
-            self.sleep(&local.record);
-            local.core.end_block();
-        }
-    }
-
-    fn sleep(&self, me: &Arc<Record>) {
-        if self.latch.announce(me) {
-            while !self.latch.is_set() {
-                let _ = me.park_uninterruptibly(Deadline::Never);
+            let group = self.group();
+            match local.take_of(group).or_else(|| self.core.take_kept(group)) {
+                Some(own) => local.run(own),
+                None => local.while_blocked(|| join::sleep(&self.latch, &local.record)),
             }
         }
     }
@@ -137,7 +137,7 @@ impl<'scope> Scope<'scope, '_> {
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope")
-            .field("pending", &self.pending.load(Ordering::Relaxed))
+            .field("pending", &self.shared.pending.load(Ordering::Relaxed))
             .finish_non_exhaustive()
     }
 }
@@ -147,20 +147,29 @@ pub(super) fn scope<'env, F, R>(core: &Arc<Core>, body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let scope = Scope {
+    let shared = Arc::new(Shared {
         core: Arc::clone(core),
         pending: AtomicUsize::new(1),
         latch: Latch::new(),
         panic: Mutex::new(None),
+    });
+    let scope = Scope {
+        shared: Arc::clone(&shared),
         scope: PhantomData,
         env: PhantomData,
     };
     let ended = catch(|| body(&scope));
-    scope.end_one();
-    scope.wait();
-    let panic = scope.panic.lock().take();
+    shared.end_one();
+    shared.wait();
+    let panic = shared.panic.lock().take();
     match (ended, panic) {
         (Ok(value), None) => value,
-        (Err(payload), _) | (Ok(_), Some(payload)) => std::panic::resume_unwind(payload),
+        (Ok(_), Some(payload)) => std::panic::resume_unwind(payload),
+        (Err(payload), surplus) => {
+            if let Some(surplus) = surplus {
+                discard_payload(surplus);
+            }
+            std::panic::resume_unwind(payload)
+        }
     }
 }

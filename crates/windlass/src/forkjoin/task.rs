@@ -8,9 +8,9 @@ use super::core::Core;
 use super::job::Work;
 use super::join;
 use super::local::Local;
-use crate::interrupt;
+use crate::interrupt::{self, Interrupted};
 use crate::sync::Deadline;
-use crate::task::{ExecutionError, Task, TaskHandle, TaskId};
+use crate::task::{ExecutionError, Failure, Task, TaskHandle, TaskId};
 
 /// A computation that splits itself into smaller ones.
 ///
@@ -83,6 +83,29 @@ impl<'a> Cx<'a> {
     /// Runs tasks of the pool until none is queued.
     pub fn help_quiesce(&self) {
         help(self.local);
+    }
+
+    /// Takes out the task that this worker would run next of those it has forked, without running it.
+    #[must_use]
+    #[doc(alias = "pollNextLocalTask")]
+    pub fn poll_next_local(&self) -> Option<Task> {
+        self.local.take_where(|work| !work.is_job())?.into_task()
+    }
+
+    /// Takes out a task without running it: of this worker, or of another, or a submission.
+    #[must_use]
+    #[doc(alias = "pollTask")]
+    pub fn poll_task(&self) -> Option<Task> {
+        let own = self.poll_next_local();
+        let others = || match self.local.core.steal(0)? {
+            job @ Work::Job(_) => {
+                self.local.push(job);
+                None
+            }
+            task => task.into_task(),
+        };
+        own.or_else(others)
+            .or_else(|| self.local.core.take_submitted_task())
     }
 
     /// How many tasks this worker has forked that nobody has started.
@@ -174,17 +197,14 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle.get()
     }
 
-    /// Waits for the end of the task, whatever it is and whatever interrupts come.
-    #[doc(alias = "quietlyJoin")]
-    pub fn wait(&self) {
-        Local::with(|local| {
-            if let Some(local) = local {
-                self.help(local);
-            }
-            if !self.handle.is_done() {
-                self.sleep(local);
-            }
-        });
+    /// Waits for the task and gives its value.
+    ///
+    /// # Errors
+    ///
+    /// As [`TaskHandle::get`].
+    pub fn get(&mut self) -> Result<T, ExecutionError> {
+        self.wait_by(Deadline::Never)?;
+        self.handle.get()
     }
 
     /// Waits for the task, but no longer than `timeout`, and gives its value.
@@ -193,7 +213,81 @@ impl<T: Send + 'static> ForkHandle<T> {
     ///
     /// As [`TaskHandle::get_timeout`].
     pub fn get_timeout(&mut self, timeout: Duration) -> Result<T, ExecutionError> {
-        self.handle.get_timeout(timeout)
+        self.wait_by(Deadline::after(timeout))?;
+        self.handle.get()
+    }
+
+    /// Waits for the end of the task, whatever it is and whatever interrupts come.
+    #[doc(alias = "quietlyJoin")]
+    pub fn wait(&self) {
+        let _ = self.wait_uninterruptibly(Deadline::Never);
+    }
+
+    /// Waits for the end of the task, whatever it is, but no longer than `timeout`; says whether it
+    /// came.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`].
+    #[doc(alias = "quietlyJoin")]
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<bool, Interrupted> {
+        match self.wait_by(Deadline::after(timeout)) {
+            Err(ExecutionError::Interrupted) => Err(Interrupted),
+            ended => Ok(ended.is_ok()),
+        }
+    }
+
+    /// The same, whatever interrupts come; they stay pending.
+    #[doc(alias = "quietlyJoinUninterruptibly")]
+    pub fn wait_timeout_uninterruptibly(&self, timeout: Duration) -> bool {
+        self.wait_uninterruptibly(Deadline::after(timeout))
+    }
+
+    fn wait_uninterruptibly(&self, deadline: Deadline) -> bool {
+        let mut interrupted = false;
+        let ended = loop {
+            match self.wait_by(deadline) {
+                Err(ExecutionError::Interrupted) => interrupted = true,
+                ended => break ended.is_ok(),
+            }
+        };
+        if interrupted {
+            interrupt::current().interrupt();
+        }
+        ended
+    }
+
+    /// Helps with the task, then waits for its end.
+    fn wait_by(&self, deadline: Deadline) -> Result<(), ExecutionError> {
+        Local::with(|local| {
+            self.help(local);
+            if self.handle.is_done() {
+                return Ok(());
+            }
+            match local {
+                Some(local) => local.while_blocked(|| self.handle.wait_by(deadline)),
+                None => self.handle.wait_by(deadline),
+            }
+        })
+    }
+
+    /// Completes the task with this value, unless it is done; its body then never starts.
+    ///
+    /// # Panics
+    ///
+    /// If a done-callback panics.
+    pub fn complete(&self, value: T) -> bool {
+        self.handle.complete(Ok(value))
+    }
+
+    /// Has the task fail, unless it is done; its body then never starts.
+    ///
+    /// # Panics
+    ///
+    /// If a done-callback panics.
+    #[doc(alias = "completeExceptionally")]
+    pub fn fail(&self, failure: Failure) -> bool {
+        self.handle.complete(Err(failure))
     }
 
     /// Cancels the task unless it is done; code that runs already goes on, uninterrupted.
@@ -220,7 +314,7 @@ impl<T: Send + 'static> ForkHandle<T> {
     }
 
     /// Takes the task back, if it is the one that this worker has forked last and nobody has started
-    /// it; else gives the handle back.
+    /// it; else gives the handle back. In async mode it need not be the last.
     ///
     /// # Errors
     ///
@@ -228,13 +322,8 @@ impl<T: Send + 'static> ForkHandle<T> {
     pub fn try_unfork(self) -> Result<(Task, TaskHandle<T>), Self> {
         let newest = Local::with(|local| {
             let local = local.filter(|local| local.is_of(&self.core))?;
-            match local.deque.pop()? {
-                Work::Task(task) if task.id() == self.handle.id() => Some(task),
-                other => {
-                    local.deque.push(other);
-                    None
-                }
-            }
+            let taken = local.take_newest_if(|work| work.is_task(self.id()))?;
+            taken.into_task()
         });
         match newest {
             Some(task) => Ok((task, self.handle)),
@@ -248,39 +337,44 @@ impl<T: Send + 'static> ForkHandle<T> {
     }
 
     /// Runs the task if nobody has started it; else work that its runner has forked since.
-    fn help(&self, local: &Local) {
-        if local.is_of(&self.core) && !self.handle.is_done() {
-            match local.deque.pop() {
-                Some(Work::Task(task)) if task.id() == self.handle.id() => local.run_task(task),
-                Some(other) => local.deque.push(other),
-                None => {}
+    fn help(&self, local: Option<&Local>) {
+        match local.filter(|local| local.is_of(&self.core)) {
+            Some(local) => self.help_on(local),
+            None if self.core.has_no_workers() => {
+                self.core.as_guest(|local| self.run_here(local));
             }
-        }
-        // Buried under newer forks, or with another worker who has not begun: run from here.
-        self.handle.run_here();
-        while !self.handle.is_done() {
-            let runner = self.core.runner_of(self.handle.id());
-            let Some(work) = runner.and_then(|runner| self.core.steal_from(runner)) else {
-                break;
-            };
-            local.run(work);
-            local.member.count_steal();
+            None => {}
         }
     }
 
-    fn sleep(&self, local: Option<&Local>) {
-        if let Some(local) = local {
-            local.core.begin_block();
+    fn help_on(&self, local: &Local) {
+        if self.handle.is_done() {
+            return;
         }
-        let mut interrupted = false;
-        while self.handle.wait_by(Deadline::Never).is_err() {
-            interrupted = true;
+        let id = self.id();
+        match local.take_newest_if(|work| work.is_task(id)) {
+            Some(own) => local.run(own),
+            // Buried under newer forks, or with another worker who has not begun.
+            None => self.run_here(local),
         }
-        if interrupted {
-            interrupt::current().interrupt();
+        while !self.handle.is_done() {
+            let runner = self.core.runner_of(id);
+            let Some(work) = runner.and_then(|runner| self.core.steal_from(runner)) else {
+                break;
+            };
+            if self.handle.is_done() {
+                // The runner was through before we took this from it: it may be unrelated.
+                local.push(work);
+            } else {
+                local.run(work);
+                local.member.count_steal();
+            }
         }
-        if let Some(local) = local {
-            local.core.end_block();
+    }
+
+    fn run_here(&self, local: &Local) {
+        if !self.handle.is_done() {
+            local.as_task(self.id().as_u64(), || self.handle.run_here());
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::core::{Core, Member, Rest};
+use super::core::{Core, Rest};
 use super::deque::Deque;
 use super::local::Local;
+use super::member::Member;
 use crate::interrupt::Record;
 
 /// Runs what the worker has, what others have, what was submitted; rests; ends.

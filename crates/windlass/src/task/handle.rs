@@ -106,6 +106,11 @@ impl<T: Send + 'static> TaskHandle<T> {
         self.task.core().wait(Deadline::Never)
     }
 
+    /// Completes the task; false if it is done.
+    pub(crate) fn complete(&self, outcome: Result<T, super::Failure>) -> bool {
+        self.task.complete(outcome)
+    }
+
     /// Runs the task on this thread, if nobody has started it.
     pub(crate) fn run_here(&self) {
         let _ = self.task.run();
