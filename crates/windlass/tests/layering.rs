@@ -29,6 +29,7 @@ const UNSAFE: &[&str] = &[
     "forkjoin/job.rs",
     "forkjoin/latch.rs",
     "forkjoin/local.rs",
+    "forkjoin/models.rs",
     "forkjoin/scope.rs",
     "task/cell.rs",
     "task/erased.rs",

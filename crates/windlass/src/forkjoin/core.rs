@@ -175,10 +175,7 @@ impl Core {
 
     /// Has somebody take the work that was just pushed, if somebody would.
     pub(super) fn announce_work(self: &Arc<Self>) {
-        // Mutant: the look at `hungry` may come before the push is seen.
-        if !mutant!("announce_without_fence") {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         if self.is_hungry() {
             self.feed_one();
         }

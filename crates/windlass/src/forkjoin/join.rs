@@ -16,7 +16,7 @@ use super::launch;
 use super::local::Local;
 use crate::containment::{catch, discard_payload};
 use crate::interrupt::Record;
-use crate::sync::{Deadline, mutant};
+use crate::sync::Deadline;
 use std::sync::Arc;
 
 /// With so many jobs within reach of others and nobody hungry, one more would be of no use.
@@ -120,9 +120,8 @@ where
     R: Send,
 {
     let address = job.address();
-    // Mutant: the worker goes to sleep on a job that nobody has taken.
-    let sought = (!mutant!("join_leaves_its_job")).then(|| local.take_of(address));
-    let mine = sought.flatten().or_else(|| local.core.take_kept(address));
+    let shared = local.take_of(address);
+    let mine = shared.or_else(|| local.core.take_kept(address));
     if mine.is_some() {
         return Awaited::TakenBack;
     }

@@ -10,7 +10,7 @@ use super::member::Member;
 use super::worker;
 use crate::containment::{catch, contain};
 use crate::interrupt::Record;
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, mutant};
 use crate::task::Failure;
 use crate::thread_factory::ThreadBody;
 
@@ -37,7 +37,10 @@ impl Core {
         self.exit(&mut state, member);
         self.count_out(state);
         // Work that came while the one who has left was still counted on.
-        self.feed_queued();
+        // Mutant: it is left to nobody.
+        if !mutant!("leave_forgets_the_queue") {
+            self.feed_queued();
+        }
     }
 
     fn count_out(&self, mut state: MutexGuard<'_, State>) {

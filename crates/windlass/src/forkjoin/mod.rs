@@ -76,3 +76,6 @@ where
 pub fn worker_index() -> Option<usize> {
     local::Local::with(|local| local.map(|local| local.member.number))
 }
+
+#[cfg(test)]
+mod models;
