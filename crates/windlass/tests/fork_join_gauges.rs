@@ -27,7 +27,7 @@ fn the_steal_count_covers_what_others_have_submitted() {
     pool.install(|| {
         (0..5).for_each(|_| {
             pool.execute(|| ()).unwrap();
-        })
+        });
     });
     assert!(pool.await_quiescence(PATIENCE));
     assert_eq!(pool.stats().steal_count, 101);

@@ -5,8 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use windlass::clock::TestClock;
 use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask};
 use windlass::task::Task;
 use windlass::testing::{Gate, PATIENCE, join, until, within_patience};
@@ -34,9 +35,14 @@ fn held() -> (ForkJoinPool, Gate) {
 fn await_termination_waits_its_time_and_is_true_after_shutdown() {
     let pool = ForkJoinPool::new(1).unwrap();
     assert_eq!(pool.await_termination(Duration::ZERO), Ok(false));
-    let started = Instant::now();
-    assert_eq!(pool.await_termination(Duration::from_millis(10)), Ok(false));
-    assert!(started.elapsed() >= Duration::from_millis(10));
+    let (clock, limit) = (TestClock::new(), Duration::from_secs(5));
+    let (theirs, waited) = (clock.clone(), pool.clone());
+    let waiter = interrupt::spawn(move || theirs.enter(|| waited.await_termination(limit)));
+    assert!(clock.await_sleepers(1, PATIENCE));
+    clock.advance(limit - Duration::from_nanos(1));
+    assert_eq!(clock.sleepers(), 1);
+    clock.advance(Duration::from_nanos(1));
+    assert_eq!(join("the waiter", waiter), Ok(false));
     pool.shutdown();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
     assert!(pool.is_terminated());

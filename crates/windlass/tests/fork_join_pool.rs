@@ -1,5 +1,5 @@
 //! The work-stealing pool: building it, its order, its helpers, its threads.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -134,6 +134,15 @@ fn after_a_computation_the_pool_is_quiescent_and_stays_usable() {
         assert_eq!((stats.parallelism, stats.queued_submission_count), (2, 0));
         assert!(!pool.is_shutdown());
     }
+}
+
+/// What needs no worker can still be computed, by the caller.
+#[test]
+fn invoke_after_the_end_of_the_pool_runs_in_the_caller() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    pool.close();
+    assert_eq!(pool.invoke(Fib(8)), 21);
+    assert!(pool.is_terminated());
 }
 
 /// FJP-025, FJT-031

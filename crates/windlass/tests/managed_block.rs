@@ -1,5 +1,5 @@
 //! Waiting inside a worker without taking its place from the others.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
@@ -134,9 +134,8 @@ fn an_interrupt_ends_a_managed_wait_and_the_count_of_blocked_workers() {
 fn a_panic_in_a_blocking_call_leaves_nobody_blocked() {
     let pool = ForkJoinPool::new(1).unwrap();
     let panics = || pool.install(|| blocking(|| panic!("while waiting")));
-    let panic: Box<dyn std::any::Any + Send> = catch_unwind(AssertUnwindSafe(panics))
-        .map(|()| ())
-        .unwrap_err();
+    let panic: Result<(), _> = catch_unwind(AssertUnwindSafe(panics));
+    let panic = panic.unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"while waiting"));
     pool.install(|| assert_eq!(pool.stats().running_thread_count, 1));
 }

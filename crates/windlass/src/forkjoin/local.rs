@@ -60,6 +60,8 @@ impl Local {
     pub(super) fn guest(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) -> Self {
         Self {
             is_guest: true,
+            // It is in the middle of something of its own.
+            depth: Cell::new(1),
             ..Self::new(core, member, deque)
         }
     }
@@ -233,7 +235,7 @@ impl Local {
     }
 
     fn run_job(&self, job: JobRef) {
-        if self.is_at_top() && !self.is_guest {
+        if self.is_at_top() {
             self.settle_interrupt();
         }
         let thief = if self.has_older_work() {
@@ -262,7 +264,7 @@ impl Local {
     ///
     /// An interrupt that is pending for the task around it stays pending.
     pub(super) fn as_task(&self, id: u64, f: impl FnOnce()) {
-        let pending = self.settle_interrupt() && (self.is_guest || !self.is_at_top());
+        let pending = self.settle_interrupt() && (!self.is_at_top());
         let shown = if self.has_older_work() { 0 } else { id };
         let outer = self.member.set_current(shown);
         self.depth.set(self.depth.get() + 1);

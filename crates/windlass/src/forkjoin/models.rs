@@ -1,7 +1,6 @@
 //! Models of the protocols between workers, run by std, loom and shuttle alike.
 
 #![expect(unsafe_code, reason = "a model runs a job by hand")]
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,6 +25,13 @@ use crate::task::Task;
 /// It starts its workers as they are needed, up to its parallelism, and ends those that have had
 /// nothing to do for a minute. A worker that waits for others is stood in for by another.
 ///
+/// # Blocking
+///
+/// What the pool does not know of, it does not make up for: when all workers wait for a lock, a queue
+/// or a [`TaskHandle`](crate::task::TaskHandle), nothing else runs, and if that is what they wait for,
+/// nothing ever will. Wait inside [`blocking`](super::blocking) or
+/// [`managed_block`](super::managed_block) instead. Joins and scopes need neither.
+///
 /// Cloning gives another handle to the same pool; when the last one is dropped the pool is shut down,
 /// without waiting.
 ///
