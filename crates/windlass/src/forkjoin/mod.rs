@@ -11,7 +11,7 @@
 //!
 //! # Panics
 //!
-//! Both sides of a [`join`] and all that a [`scope`](ForkJoinPool::scope) has spawned run to their
+//! Both sides of a [`join`](fn@join) and all that a [`scope`](ForkJoinPool::scope) has spawned run to their
 //! ends; then the first panic goes on.
 
 mod blocker;

@@ -15,7 +15,7 @@ use crate::task::{ExecutionError, Failure, Task, TaskHandle, TaskId};
 /// A computation that splits itself into smaller ones.
 ///
 /// For ports of Java's `RecursiveTask` and `RecursiveAction` (`Output = ()`), and for tasks that
-/// carry state. Closures with [`join`](super::join) are shorter and may borrow.
+/// carry state. Closures with [`join`](fn@super::join) are shorter and may borrow.
 ///
 /// ```
 /// use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask};
