@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::executor::{Executor, ExecutorService, RejectedExecution, ThreadPerTaskExecutor};
+use crate::forkjoin::{ForkJoinPool, ParallelismError};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
 use crate::queue::SynchronousQueue;
@@ -170,6 +171,34 @@ pub fn scheduled_thread_pool_with(
 #[must_use]
 pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolExecutor> {
     unconfigurable(scheduled_thread_pool(1))
+}
+
+/// A fork-join pool with one worker for each thread that the machine runs, for tasks that nobody
+/// joins; there is no promise about their order.
+///
+/// ```
+/// use windlass::{Submit, executors};
+///
+/// let pool = executors::work_stealing_pool();
+/// assert_eq!(pool.submit(|| 3).unwrap().get().unwrap(), 3);
+/// ```
+#[doc(alias = "newWorkStealingPool")]
+#[must_use]
+pub fn work_stealing_pool() -> ForkJoinPool {
+    let pool = ForkJoinPool::builder().async_mode(true).build();
+    pool.expect("the machine's own parallelism is valid")
+}
+
+/// Like [`work_stealing_pool`], with this parallelism.
+///
+/// # Errors
+///
+/// [`ParallelismError`].
+pub fn work_stealing_pool_of(parallelism: usize) -> Result<ForkJoinPool, ParallelismError> {
+    ForkJoinPool::builder()
+        .parallelism(parallelism)
+        .async_mode(true)
+        .build()
 }
 
 /// An executor that starts a thread for every task.

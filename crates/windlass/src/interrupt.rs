@@ -207,6 +207,11 @@ impl Record {
         self.parked.load(Ordering::Acquire)
     }
 
+    /// Parks the current thread, whose record this is, until a token, whatever interrupts come.
+    pub(crate) fn park_uninterruptibly(&self, deadline: Deadline) -> Woken {
+        clock::park(&self.parker, deadline)
+    }
+
     pub(crate) fn prepare_signal(&self) {
         self.signalled.store(false, Ordering::Relaxed);
     }

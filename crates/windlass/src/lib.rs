@@ -4,6 +4,7 @@ mod completion;
 mod containment;
 pub mod executor;
 pub mod executors;
+pub mod forkjoin;
 pub mod interrupt;
 pub mod pool;
 pub mod queue;
@@ -19,6 +20,7 @@ mod waiting;
 
 pub use completion::CompletionService;
 pub use executor::{Executor, ExecutorService};
+pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
 pub use submit::{InvokeError, Submit};

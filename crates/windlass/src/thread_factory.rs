@@ -81,6 +81,8 @@ type OnThread = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub struct DefaultThreadFactory {
     prefix: Arc<str>,
+    /// What stands between the prefix and the number.
+    kind: &'static str,
     made: Arc<AtomicU64>,
     stack_size: Option<usize>,
     on_start: Option<OnThread>,
@@ -99,6 +101,15 @@ impl DefaultThreadFactory {
         Self::with_prefix(format!("pool-{number}").into())
     }
 
+    /// Threads named `ForkJoinPool-N-worker-M`.
+    pub(crate) fn fork_join() -> Self {
+        let number = NEXT_POOL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Self {
+            kind: "worker",
+            ..Self::with_prefix(format!("ForkJoinPool-{number}").into())
+        }
+    }
+
     /// Threads named `NAME-thread-M`.
     #[must_use]
     pub fn named(name: &str) -> Self {
@@ -108,6 +119,7 @@ impl DefaultThreadFactory {
     fn with_prefix(prefix: Arc<str>) -> Self {
         Self {
             prefix,
+            kind: "thread",
             made: Arc::new(AtomicU64::new(0)),
             stack_size: None,
             on_start: None,
@@ -194,7 +206,8 @@ impl Default for DefaultThreadFactory {
 impl ThreadFactory for DefaultThreadFactory {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut builder = thread::Builder::new().name(format!("{}-thread-{number}", self.prefix));
+        let mut builder =
+            thread::Builder::new().name(format!("{}-{}-{number}", self.prefix, self.kind));
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }

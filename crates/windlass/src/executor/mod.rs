@@ -105,23 +105,28 @@ pub trait ExecutorService: Executor {
     ///
     /// Waits for ever for a task that never ends, and so for itself if called inside a task.
     fn close(&self) {
-        let mut interrupted = false;
-        self.shutdown();
-        loop {
-            match self.await_termination(Duration::MAX) {
-                Ok(true) => break,
-                Ok(false) => {}
-                Err(Interrupted) => {
-                    if !interrupted {
-                        drop(self.shutdown_now());
-                    }
-                    interrupted = true;
+        close(self);
+    }
+}
+
+/// What [`ExecutorService::close`] does unless an executor does it otherwise.
+pub(crate) fn close<E: ExecutorService + ?Sized>(executor: &E) {
+    let mut interrupted = false;
+    executor.shutdown();
+    loop {
+        match executor.await_termination(Duration::MAX) {
+            Ok(true) => break,
+            Ok(false) => {}
+            Err(Interrupted) => {
+                if !interrupted {
+                    drop(executor.shutdown_now());
                 }
+                interrupted = true;
             }
         }
-        if interrupted {
-            interrupt::current().interrupt();
-        }
+    }
+    if interrupted {
+        interrupt::current().interrupt();
     }
 }
 

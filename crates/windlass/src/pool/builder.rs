@@ -204,8 +204,7 @@ impl Builder {
 }
 
 fn default_parallelism() -> u32 {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    u32::try_from(threads).unwrap_or(u32::MAX)
+    u32::try_from(crate::sync::available_parallelism()).unwrap_or(u32::MAX)
 }
 
 impl fmt::Debug for Builder {

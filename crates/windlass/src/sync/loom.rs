@@ -16,7 +16,8 @@ pub(crate) use loom::thread_local;
 /// loom's atomics.
 pub(crate) mod atomic {
     pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
 }
 
@@ -134,3 +135,11 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     }
     builder.check(body);
 }
+
+/// A thread-local whose first value is known at compile time, where the backend can use that.
+macro_rules! const_thread_local {
+    (static $name:ident: $kind:ty = $init:expr;) => {
+        loom::thread_local! { static $name: $kind = $init; }
+    };
+}
+pub(crate) use const_thread_local;

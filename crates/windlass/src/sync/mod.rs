@@ -34,7 +34,14 @@ mod unique;
 
 #[cfg(test)]
 pub(crate) use backend::model;
-pub(crate) use backend::{Condvar, Mutex, MutexGuard, UnsafeCell, atomic, thread, thread_local};
+pub(crate) use backend::{
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, thread, thread_local,
+};
+/// How many threads the machine runs at a time, and at least one.
+pub(crate) fn available_parallelism() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
 pub(crate) use parker::{Parker, Woken};

@@ -18,7 +18,8 @@ pub(crate) use shuttle::thread_local;
 /// shuttle's atomics.
 pub(crate) mod atomic {
     pub(crate) use shuttle::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
 }
 
@@ -126,3 +127,11 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     shuttle::check_random(move || body(), iterations);
     shuttle::check_pct(move || again(), iterations, 3);
 }
+
+/// A thread-local whose first value is known at compile time, where the backend can use that.
+macro_rules! const_thread_local {
+    (static $name:ident: $kind:ty = $init:expr;) => {
+        shuttle::thread_local! { static $name: $kind = $init; }
+    };
+}
+pub(crate) use const_thread_local;

@@ -18,7 +18,8 @@ pub(crate) use std::thread_local;
 /// Atomics, as they are.
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
 }
 
@@ -128,3 +129,11 @@ pub(crate) fn wall_now() -> SystemTime {
 pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     body();
 }
+
+/// A thread-local whose first value is known at compile time, where the backend can use that.
+macro_rules! const_thread_local {
+    (static $name:ident: $kind:ty = $init:expr;) => {
+        std::thread_local! { static $name: $kind = const { $init }; }
+    };
+}
+pub(crate) use const_thread_local;

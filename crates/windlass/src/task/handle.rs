@@ -106,6 +106,16 @@ impl<T: Send + 'static> TaskHandle<T> {
         self.task.core().wait(Deadline::Never)
     }
 
+    /// Completes the task; false if it is done.
+    pub(crate) fn complete(&self, outcome: Result<T, super::Failure>) -> bool {
+        self.task.complete(outcome)
+    }
+
+    /// Runs the task on this thread, if nobody has started it.
+    pub(crate) fn run_here(&self) {
+        let _ = self.task.run();
+    }
+
     /// Waits for the end of the task, but no longer than until the deadline.
     pub(crate) fn wait_by(&self, deadline: Deadline) -> Result<(), ExecutionError> {
         self.task.core().wait(deadline)

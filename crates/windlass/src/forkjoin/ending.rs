@@ -1,0 +1,132 @@
+//! How a fork-join pool comes to rest, and how it ends.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::core::{Core, Life, State};
+use super::job::Work;
+use crate::containment::contain;
+use crate::interrupt::Record;
+use crate::sync::{Deadline, MutexGuard, mutant};
+use crate::task::{Cancellation, Task};
+use crate::waiting::{Wait, Wakeup, wait};
+
+impl Core {
+    /// Looks whether everything has come to rest, and whether that is the end.
+    pub(super) fn settle(&self, mut state: MutexGuard<'_, State>) {
+        let mut wakeups: Vec<Wakeup> = Vec::new();
+        let mut sleepers = Vec::new();
+        if state.is_at_rest() && !self.has_forked() {
+            wakeups = state.resting.signal(usize::MAX);
+            if state.life == Life::Shutdown {
+                // Nobody can submit any more: those that sleep have nothing to wait for.
+                state.life = Life::Stop;
+                self.set_stopping();
+                // Mutant: those that sleep are not told.
+                if !mutant!("settle_wakes_nobody") {
+                    sleepers = std::mem::take(&mut state.idle);
+                }
+            }
+            if state.life == Life::Stop && state.live == 0 {
+                state.life = Life::Terminated;
+            }
+        }
+        let is_over = state.life == Life::Terminated;
+        drop(state);
+        drop(wakeups);
+        for sleeper in sleepers {
+            sleeper.wake();
+        }
+        if is_over {
+            self.termination.signal();
+        }
+    }
+
+    pub(super) fn shutdown(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.life = state.life.max(Life::Shutdown);
+        self.settle(state);
+        // What nobody could be found for so far gets another chance.
+        self.feed_queued();
+    }
+
+    /// Stops: what has not started is dropped, what runs is interrupted.
+    pub(super) fn shutdown_now(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.life == Life::Terminated {
+            return;
+        }
+        state.life = Life::Stop;
+        self.set_stopping();
+        let dropped = self.take_tasks(&mut state);
+        let callers = state.callers.clone();
+        drop(state);
+        for task in dropped {
+            contain(|| task.abandon(Cancellation::Drained));
+        }
+        for member in self.members().iter() {
+            member.interrupt();
+        }
+        self.feed_all();
+        self.feed_queued();
+        callers.iter().for_each(|caller| caller.unpark());
+        self.settle(self.lock());
+    }
+
+    /// Takes out all tasks that nobody has started. Jobs stay, as submissions: somebody waits for
+    /// them, with them on his stack.
+    fn take_tasks(&self, state: &mut State) -> Vec<Task> {
+        let members = self.members();
+        let deques = members.iter().map(|member| &member.stealer);
+        let forked = deques.flat_map(|stealer| std::iter::from_fn(|| stealer.steal()));
+        let submitted = std::mem::take(&mut state.submissions);
+        let mut tasks = Vec::new();
+        let mut jobs = VecDeque::new();
+        for work in submitted.into_iter().chain(forked) {
+            match work {
+                Work::Job(_) => jobs.push_back(work),
+                Work::Task(task) | Work::Branch(task, _) => tasks.push(task),
+            }
+        }
+        state.submissions = jobs;
+        tasks
+    }
+
+    /// Hands over all tasks that nobody has started.
+    pub(super) fn drain(self: &Arc<Self>) -> Vec<Task> {
+        let mut state = self.lock();
+        let tasks = self.take_tasks(&mut state);
+        self.settle(state);
+        // Jobs that were in a deque are submissions now.
+        self.feed_queued();
+        tasks
+    }
+
+    /// Whether nothing is queued and nobody works.
+    pub(super) fn is_quiescent(&self) -> bool {
+        let state = self.lock();
+        state.is_at_rest() && !self.has_forked()
+    }
+
+    /// Waits until nothing is queued and nobody works, whatever interrupts come.
+    pub(super) fn await_quiescence(&self, deadline: Deadline) -> bool {
+        let mut interrupted = false;
+        let mut state = self.lock();
+        let is_quiescent = loop {
+            if state.is_at_rest() && !self.has_forked() {
+                break true;
+            }
+            if deadline.has_passed() {
+                break false;
+            }
+            let waited = wait(&self.state, state, |state| &mut state.resting, (), deadline);
+            state = waited.guard;
+            interrupted |= waited.how == Wait::Interrupted;
+        };
+        drop(state);
+        if interrupted {
+            Record::current().set_flag();
+        }
+        is_quiescent
+    }
+}

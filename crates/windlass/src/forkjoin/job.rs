@@ -1,0 +1,207 @@
+//! What a worker can be given: a task, or a job that somebody waits for with it on his stack.
+
+#![expect(
+    unsafe_code,
+    reason = "a job on a stack is reached through a pointer by its thief"
+)]
+
+use std::any::Any;
+use std::fmt;
+
+use super::latch::Latch;
+use crate::containment::catch;
+use crate::sync::UnsafeCell;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::task::{Task, TaskId};
+
+/// One piece of work.
+#[derive(Debug)]
+pub(super) enum Work {
+    Task(Task),
+    /// A node of the tree of completers with this root.
+    Branch(Task, usize),
+    Job(JobRef),
+}
+
+impl Work {
+    /// The address of what waits for it, if something does.
+    pub(super) fn group(&self) -> Option<usize> {
+        match self {
+            Self::Task(_) => None,
+            Self::Branch(_, root) => Some(*root),
+            Self::Job(job) => Some(job.group),
+        }
+    }
+
+    pub(super) const fn is_job(&self) -> bool {
+        matches!(self, Self::Job(_))
+    }
+
+    pub(super) fn is_task(&self, id: TaskId) -> bool {
+        matches!(self, Self::Task(task) if task.id() == id)
+    }
+
+    pub(super) fn into_task(self) -> Option<Task> {
+        match self {
+            Self::Task(task) | Self::Branch(task, _) => Some(task),
+            Self::Job(_) => None,
+        }
+    }
+}
+
+/// A job that lies elsewhere and is alive until it has been run.
+///
+/// Whoever makes one sees to it that it is run once, and that the job lives until then.
+#[derive(Clone, Copy)]
+pub(super) struct JobRef {
+    job: *const (),
+    run: unsafe fn(*const (), usize),
+    /// The address of what waits for it: the job itself, or a scope.
+    group: usize,
+}
+
+// SAFETY: jobs are made of closures and results that are `Send` (`StackJob`, `HeapJob`).
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// Runs the job as the worker with this number.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been run, and is alive.
+    pub(super) unsafe fn run(self, worker: usize) {
+        // SAFETY: by the contract of this function.
+        unsafe { (self.run)(self.job, worker) }
+    }
+
+    pub(super) fn is(self, group: usize) -> bool {
+        self.group == group
+    }
+}
+
+impl fmt::Debug for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JobRef(..)")
+    }
+}
+
+/// The number that stands for no worker.
+pub(super) const NOBODY: usize = usize::MAX;
+
+type Outcome<R> = Result<R, Box<dyn Any + Send>>;
+
+/// A closure on the stack of the thread that will wait for it.
+///
+/// `body` is taken and `outcome` written by whoever runs the job, once; the owner reads the outcome
+/// after the latch is set, or after it has run the job itself.
+pub(super) struct StackJob<F, R> {
+    pub(super) latch: Latch,
+    /// The worker that runs it, for the owner to help; nobody if that has older work in its deque.
+    thief: AtomicUsize,
+    body: UnsafeCell<Option<F>>,
+    outcome: UnsafeCell<Option<Outcome<R>>>,
+}
+
+// SAFETY: body and outcome change hands as said above.
+unsafe impl<F: Send, R: Send> Sync for StackJob<F, R> {}
+
+impl<F, R> StackJob<F, R>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    pub(super) fn new(body: F) -> Self {
+        Self {
+            latch: Latch::new(),
+            thief: AtomicUsize::new(NOBODY),
+            body: UnsafeCell::new(Some(body)),
+            outcome: UnsafeCell::new(None),
+        }
+    }
+
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// A reference for others to run it by.
+    ///
+    /// The caller keeps the job alive until the latch is set, or the reference is taken back.
+    pub(super) fn as_ref(&self) -> JobRef {
+        JobRef {
+            job: std::ptr::from_ref(self).cast(),
+            run: Self::run_for_owner,
+            group: self.address(),
+        }
+    }
+
+    pub(super) fn thief(&self) -> Option<usize> {
+        Some(self.thief.load(Ordering::Acquire)).filter(|thief| *thief != NOBODY)
+    }
+
+    /// # Safety
+    ///
+    /// `job` is a `StackJob<F, R>` that is alive and has not been run.
+    unsafe fn run_for_owner(job: *const (), worker: usize) {
+        // SAFETY: by the contract of this function.
+        let this = unsafe { &*job.cast::<Self>() };
+        this.thief.store(worker, Ordering::Release);
+        let body = this.body.with_mut(|body| {
+            // SAFETY: this is the one run of the job.
+            unsafe { (*body).take() }
+        });
+        let outcome = body.map(|body| catch(body));
+        this.outcome.with_mut(|place| {
+            // SAFETY: the owner does not look before the latch is set.
+            unsafe { *place = outcome };
+        });
+        // SAFETY: the owner keeps the job until this is seen; nothing is touched afterwards.
+        unsafe { Latch::set(&raw const this.latch) };
+    }
+
+    /// Takes the closure back, to run it in place: the reference has not been given to anybody, or
+    /// was taken back.
+    pub(super) fn into_body(self) -> F {
+        let body = self.body.with_mut(|body| {
+            // SAFETY: the job is owned, and nobody else has a reference.
+            unsafe { (*body).take() }
+        });
+        body.expect("a job that was taken back has not been run")
+    }
+
+    /// What came of it, after the latch was set.
+    pub(super) fn into_outcome(self) -> Outcome<R> {
+        let outcome = self.outcome.with_mut(|outcome| {
+            // SAFETY: the latch was set, so the runner is through.
+            unsafe { (*outcome).take() }
+        });
+        outcome.expect("a job whose latch is set has an outcome")
+    }
+}
+
+/// A closure in a box, for a job that outlives the frame that made it but not the scope around it.
+pub(super) struct HeapJob<F>(F);
+
+impl<F: FnOnce(usize) + Send> HeapJob<F> {
+    /// A reference that runs the closure, which must not unwind, and frees the box; something at
+    /// address `group` waits for it.
+    ///
+    /// # Safety
+    ///
+    /// What the closure borrows lives until the job has been run.
+    pub(super) unsafe fn boxed(body: F, group: usize) -> JobRef {
+        JobRef {
+            job: Box::into_raw(Box::new(Self(body))).cast(),
+            run: Self::run,
+            group,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `job` comes from `boxed` and has not been run.
+    unsafe fn run(job: *const (), worker: usize) {
+        // SAFETY: by the contract of this function.
+        let this = unsafe { Box::from_raw(job.cast_mut().cast::<Self>()) };
+        (this.0)(worker);
+    }
+}

@@ -1,0 +1,188 @@
+//! Two closures, perhaps side by side, on borrowed data.
+//!
+//! The second closure is a job on the stack of the worker. It is shared only if somebody is hungry,
+//! and then the worker's oldest job is: the largest piece. Otherwise nobody ever sees it, and the
+//! join costs a push and a pop on a private list.
+//!
+//! A worker takes a job that was shared back if nobody has it, wherever in its deque it lies. If
+//! another has taken it, the worker helps this thief, with work that the thief has forked since, which
+//! is part of what it waits for; else it lets another worker take its place, and sleeps. It never runs
+//! unrelated work, not even its own.
+
+use super::core::Core;
+use super::job::{StackJob, Work};
+use super::latch::Latch;
+use super::launch;
+use super::local::Local;
+use crate::containment::{catch, discard_payload};
+use crate::interrupt::Record;
+use crate::sync::Deadline;
+use std::sync::Arc;
+
+/// With so many jobs within reach of others and nobody hungry, one more would be of no use.
+const ENOUGH: usize = 3;
+
+/// Runs both closures and gives both results.
+pub(super) fn join<A, B, RA, RB>(core: &Arc<Core>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Local::with(|local| match local {
+        Some(local) if local.is_of(core) => join_on(local, a, b),
+        _ => in_pool(core, move || {
+            Local::with(|local| match local {
+                Some(local) => join_on(local, a, b),
+                None => (a(), b()),
+            })
+        }),
+    })
+}
+
+/// The same on the worker that this is called on; without a worker one after the other.
+pub(super) fn join_here<A, B, RA, RB>(a: A, b: B) -> Result<(RA, RB), (A, B)>
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Local::with(|local| match local {
+        Some(local) => Ok(join_on(local, a, b)),
+        None => Err((a, b)),
+    })
+}
+
+#[inline]
+fn join_on<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let hungry = local.core.is_hungry();
+    if !hungry && local.exposed() >= ENOUGH {
+        return one_after_the_other(a, b);
+    }
+    let job = StackJob::new(b);
+    local.push_job(job.as_ref());
+    if hungry {
+        local.share_job();
+    }
+    let ra = catch(a);
+    let is_mine = local.take_back(job.address()) || await_job(local, &job) == Awaited::TakenBack;
+    let rb = if is_mine {
+        catch(job.into_body())
+    } else {
+        job.into_outcome()
+    };
+    both(ra, rb)
+}
+
+/// Both run, whatever becomes of the first; then the first panic goes on.
+fn both<RA, RB>(ra: std::thread::Result<RA>, rb: std::thread::Result<RB>) -> (RA, RB) {
+    match (ra, rb) {
+        (Ok(ra), Ok(rb)) => (ra, rb),
+        (Err(first), Err(second)) => {
+            discard_payload(second);
+            std::panic::resume_unwind(first)
+        }
+        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => std::panic::resume_unwind(payload),
+    }
+}
+
+fn one_after_the_other<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+    B: FnOnce() -> RB,
+{
+    let ra = catch(a);
+    let rb = catch(b);
+    both(ra, rb)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Awaited {
+    /// It was still there, and is ours again.
+    TakenBack,
+    /// Somebody has run it.
+    Done,
+}
+
+/// Waits for a job that was shared.
+#[cold]
+fn await_job<F, R>(local: &Local, job: &StackJob<F, R>) -> Awaited
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let address = job.address();
+    let shared = local.take_of(address);
+    let mine = shared.or_else(|| local.core.take_kept(address));
+    if mine.is_some() {
+        return Awaited::TakenBack;
+    }
+    while !job.latch.is_set() {
+        let help = job.thief().and_then(|thief| local.core.steal_from(thief));
+        match help {
+            // The thief was through before we took this from it: it may be unrelated.
+            Some(work) if job.latch.is_set() => local.push(work),
+            Some(work) => {
+                local.run(work);
+                local.member.count_steal();
+            }
+            None => local.while_blocked(|| sleep(&job.latch, &local.record)),
+        }
+    }
+    Awaited::Done
+}
+
+/// Sleeps until the latch is set.
+pub(super) fn sleep(latch: &Latch, me: &Arc<Record>) {
+    if latch.announce(me) {
+        while !latch.is_set() {
+            let _ = me.park_uninterruptibly(Deadline::Never);
+        }
+    }
+}
+
+/// Has a thread that is no worker of the pool sleep until the latch is set, whatever interrupts come;
+/// if the pool has no worker, this one does what it waits for.
+pub(super) fn await_outside(core: &Arc<Core>, latch: &Latch, group: usize) {
+    let me = Record::current();
+    let _caller = core.add_caller(&me);
+    let wait = || {
+        while !latch.is_set() {
+            if !core.stand_in(group) && latch.announce(&me) {
+                let _ = me.park_uninterruptibly(Deadline::Never);
+            }
+        }
+    };
+    // A worker of another pool that waits here is blocked as far as its own pool is concerned.
+    Local::with(|local| match local {
+        Some(local) => local.while_blocked(wait),
+        None => wait(),
+    });
+}
+
+/// Runs the closure on a worker of the pool while this thread waits; on this thread if the pool takes
+/// nothing any more.
+pub(super) fn in_pool<F, R>(core: &Arc<Core>, body: F) -> R
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let job = StackJob::new(body);
+    if launch::submit(core, Work::Job(job.as_ref())).is_err() {
+        let body = job.into_body();
+        return core.as_guest(|_| body());
+    }
+    await_outside(core, &job.latch, job.address());
+    match job.into_outcome() {
+        Ok(value) => value,
+        Err(payload) => std::panic::resume_unwind(payload),
+    }
+}

@@ -1,0 +1,294 @@
+//! What a worker has for itself, and how code that runs on it finds it.
+
+#![expect(
+    unsafe_code,
+    reason = "the worker's own data is found through a pointer in a thread-local"
+)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::Arc;
+
+use super::core::Core;
+use super::deque::{Deque, LocalOrder};
+use super::job::{JobRef, NOBODY, Work};
+use super::member::Member;
+use crate::containment::{catch, contain};
+use crate::interrupt::Record;
+use crate::sync::const_thread_local;
+use crate::task::{Cancellation, Failure, Task};
+
+const_thread_local! {
+    static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
+}
+
+/// The private side of a worker. It lives on the stack of the worker's thread while that runs tasks.
+pub(super) struct Local {
+    pub(super) core: Arc<Core>,
+    pub(super) member: Arc<Member>,
+    pub(super) deque: Deque,
+    pub(super) record: Arc<Record>,
+    /// Jobs of the joins that this worker is in, the oldest first. Nobody else sees them: sharing one
+    /// means moving it to the deque, and is done only if somebody is hungry.
+    jobs: RefCell<VecDeque<JobRef>>,
+    victim: Cell<usize>,
+    /// Whether this is a thread from outside that helps.
+    is_guest: bool,
+    /// How many pieces of work this thread is in, one inside the other.
+    depth: Cell<usize>,
+    /// How many waits this thread is in, one inside the other; it counts as blocked once.
+    waits: Cell<usize>,
+}
+
+impl Local {
+    pub(super) fn new(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) -> Self {
+        Self {
+            core: Arc::clone(core),
+            member: Arc::clone(member),
+            deque,
+            record: Record::current(),
+            jobs: RefCell::new(VecDeque::new()),
+            victim: Cell::new(member.number.wrapping_mul(0x9E37_79B9)),
+            is_guest: false,
+            depth: Cell::new(0),
+            waits: Cell::new(0),
+        }
+    }
+
+    /// The same for a thread from outside, which does not count as a worker.
+    pub(super) fn guest(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) -> Self {
+        Self {
+            is_guest: true,
+            // It is in the middle of something of its own.
+            depth: Cell::new(1),
+            ..Self::new(core, member, deque)
+        }
+    }
+
+    /// Makes this the private side of the current thread while `f` runs.
+    pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Leave(*const Local);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                LOCAL.with(|local| local.set(self.0));
+            }
+        }
+        let _leave = Leave(LOCAL.with(|local| local.replace(ptr::from_ref(self))));
+        f()
+    }
+
+    /// Runs `f` with the private side of the current thread, if it is a worker.
+    #[inline]
+    pub(super) fn with<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
+        let local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
+        // SAFETY: set by `enter` on this thread, and taken back before the `Local` is gone.
+        f(unsafe { local.as_ref() })
+    }
+
+    /// Whether the current thread is a worker of this pool.
+    pub(super) fn is_of(&self, core: &Arc<Core>) -> bool {
+        Arc::ptr_eq(&self.core, core)
+    }
+
+    pub(super) fn exposed(&self) -> usize {
+        self.jobs.borrow().len()
+    }
+
+    #[inline]
+    pub(super) fn push_job(&self, job: JobRef) {
+        self.jobs.borrow_mut().push_back(job);
+    }
+
+    /// Takes the newest job back, if it is this one.
+    #[inline]
+    pub(super) fn take_back(&self, job: usize) -> bool {
+        let mut jobs = self.jobs.borrow_mut();
+        let is_mine = jobs.back().is_some_and(|newest| newest.is(job));
+        if is_mine {
+            jobs.pop_back();
+        }
+        is_mine
+    }
+
+    /// Gives the oldest job to whoever is hungry.
+    #[cold]
+    pub(super) fn share_job(&self) {
+        let oldest = self.jobs.borrow_mut().pop_front();
+        if let Some(job) = oldest {
+            self.push(Work::Job(job));
+        }
+    }
+
+    /// Puts work where others can take it.
+    pub(super) fn push(&self, work: Work) {
+        self.deque.push(work);
+        self.core.announce_work();
+    }
+
+    /// Takes work of this group out of the worker's own deque; all else stays there.
+    pub(super) fn take_of(&self, group: usize) -> Option<Work> {
+        self.take_where(|work| work.group() == Some(group))
+    }
+
+    /// Takes what is wanted out of the worker's own deque, the one that is easiest to reach.
+    ///
+    /// Thieves do not see for a moment what has to be lifted off it. An oldest-first deque has what
+    /// else is wanted in front afterwards.
+    pub(super) fn take_where(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+        let first = self.deque.pop()?;
+        if wanted(&first) {
+            return Some(first);
+        }
+        let is_lifo = self.core.config.order == LocalOrder::Lifo;
+        let mut others = vec![first];
+        let mut found = VecDeque::new();
+        while let Some(work) = self.deque.pop() {
+            if !wanted(&work) {
+                others.push(work);
+                continue;
+            }
+            found.push_back(work);
+            if is_lifo {
+                break;
+            }
+        }
+        if is_lifo {
+            others.reverse();
+        }
+        let taken = found.pop_front();
+        for work in found.into_iter().chain(others) {
+            self.deque.push(work);
+        }
+        self.core.announce_work();
+        taken
+    }
+
+    /// Takes the newest out of the worker's own deque if it is wanted.
+    pub(super) fn take_newest_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+        if self.core.config.order == LocalOrder::Fifo {
+            return self.take_where(wanted);
+        }
+        let newest = self.deque.pop()?;
+        if wanted(&newest) {
+            return Some(newest);
+        }
+        self.push(newest);
+        None
+    }
+
+    /// Runs `wait`; meanwhile another worker may take this one's place.
+    pub(super) fn while_blocked<R>(&self, wait: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Local);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.waits.set(self.0.waits.get() - 1);
+                if self.0.waits.get() == 0 && !self.0.is_guest {
+                    self.0.core.end_block();
+                }
+            }
+        }
+        if self.waits.get() == 0 && !self.is_guest {
+            self.core.begin_block();
+        }
+        self.waits.set(self.waits.get() + 1);
+        let _end = End(self);
+        wait()
+    }
+
+    /// Work of others, and whether there may be more of it.
+    pub(super) fn steal(&self) -> Option<Work> {
+        let victim = self.victim.get();
+        self.victim.set(
+            victim
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1),
+        );
+        let stolen = self
+            .core
+            .steal(victim >> 16)
+            .or_else(|| self.core.take_submission());
+        if stolen.is_some() {
+            // What one finds, others may find too: a chain of wake-ups instead of a herd.
+            self.core.announce_work();
+        }
+        stolen
+    }
+
+    /// Runs a piece of work; its panics end here. At the top of a worker's loop, tasks of a pool that
+    /// stops are dropped instead.
+    pub(super) fn run(&self, work: Work) {
+        match work {
+            Work::Job(job) => self.run_job(job),
+            Work::Task(task) | Work::Branch(task, _) => {
+                if self.is_at_top() && self.core.is_stopping() {
+                    contain(|| task.abandon(Cancellation::Drained));
+                } else {
+                    self.run_task(task);
+                }
+            }
+        }
+    }
+
+    fn is_at_top(&self) -> bool {
+        self.depth.get() == 0
+    }
+
+    fn run_job(&self, job: JobRef) {
+        if self.is_at_top() {
+            self.settle_interrupt();
+        }
+        let thief = if self.has_older_work() {
+            NOBODY
+        } else {
+            self.member.number
+        };
+        self.depth.set(self.depth.get() + 1);
+        // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
+        unsafe { job.run(thief) };
+        self.depth.set(self.depth.get() - 1);
+    }
+
+    /// Whether a helper could meet work here that has nothing to do with what this worker is about to
+    /// run.
+    fn has_older_work(&self) -> bool {
+        self.member.stealer.len() > 0
+    }
+
+    pub(super) fn run_task(&self, task: Task) {
+        let id = task.id().as_u64();
+        self.as_task(id, || task.run());
+    }
+
+    /// Runs `f` as the task with this number; its panics are reported.
+    ///
+    /// An interrupt that is pending for the task around it stays pending.
+    pub(super) fn as_task(&self, id: u64, f: impl FnOnce()) {
+        let pending = self.settle_interrupt() && (!self.is_at_top());
+        let shown = if self.has_older_work() { 0 } else { id };
+        let outer = self.member.set_current(shown);
+        self.depth.set(self.depth.get() + 1);
+        let ended = catch(f);
+        self.depth.set(self.depth.get() - 1);
+        self.member.set_current(outer);
+        if self.is_guest {
+            self.record.take_flag();
+        }
+        if pending {
+            self.record.set_flag();
+        }
+        if let Err(payload) = ended {
+            self.core.report(Failure::from_panic(payload));
+        }
+    }
+
+    /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
+    /// Says whether one was pending.
+    fn settle_interrupt(&self) -> bool {
+        let pending = self.record.take_flag();
+        if self.core.is_stopping() {
+            self.record.set_flag();
+        }
+        pending
+    }
+}

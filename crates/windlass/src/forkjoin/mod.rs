@@ -1,0 +1,81 @@
+//! Fork and join: work stealing for tasks that split themselves.
+//!
+//! [`ForkJoinPool`] is also a full [`ExecutorService`](crate::ExecutorService).
+//!
+//! # Waiting while joining
+//!
+//! A worker that joins runs what it waits for, if nobody has started it; or what that has forked
+//! since; else another worker takes its place while it sleeps. It never runs unrelated work. So a lock
+//! that is held across a join cannot meet a task that wants the same lock on the same thread, as can
+//! happen with [rayon](https://docs.rs/rayon), whose workers run whatever they find while they wait.
+//!
+//! # Panics
+//!
+//! Both sides of a [`join`](fn@join) and all that a [`scope`](ForkJoinPool::scope) has spawned run to their
+//! ends; then the first panic goes on.
+
+mod blocker;
+mod builder;
+mod common;
+pub mod completer;
+mod core;
+mod deque;
+mod ending;
+mod job;
+mod join;
+mod latch;
+mod launch;
+mod local;
+mod member;
+mod pool;
+mod scope;
+mod task;
+mod worker;
+
+pub use blocker::{ManagedBlocker, blocking, managed_block};
+pub use builder::{Builder, ParallelismError};
+pub use pool::{ForkJoinPool, ForkJoinStats};
+pub use scope::Scope;
+pub use task::{Cx, ForkHandle, RecursiveTask};
+
+/// Runs both closures, perhaps side by side, and gives both results.
+///
+/// On a worker of a pool in that pool; elsewhere in the [common pool](ForkJoinPool::common).
+///
+/// ```
+/// use windlass::forkjoin::join;
+///
+/// fn fib(n: u32) -> u64 {
+///     if n < 2 {
+///         return u64::from(n);
+///     }
+///     let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+///     a + b
+/// }
+///
+/// assert_eq!(fib(20), 6765);
+/// ```
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match join::join_here(a, b) {
+        Ok(both) => both,
+        Err((a, b)) => ForkJoinPool::common().join(a, b),
+    }
+}
+
+/// The number of the worker that this is called on, which no other worker of its pool has or had;
+/// `None` outside.
+#[must_use]
+#[doc(alias = "inForkJoinPool")]
+#[doc(alias = "getPoolIndex")]
+pub fn worker_index() -> Option<usize> {
+    local::Local::with(|local| local.map(|local| local.member.number))
+}
+
+#[cfg(test)]
+mod models;

@@ -1,0 +1,142 @@
+//! Models of the protocols between workers, run by std, loom and shuttle alike.
+
+#![expect(unsafe_code, reason = "a model runs a job by hand")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::core::{Config, Core};
+use super::deque::LocalOrder;
+use super::job::{NOBODY, StackJob, Work};
+use super::local::Local;
+use super::{blocking, join, scope};
+use crate::interrupt::Record;
+use crate::sync::{Mutex, model, thread};
+use crate::task::{Task, TaskHandle};
+use crate::thread_factory::DefaultThreadFactory;
+
+/// A pool whose idle workers stay for as long as that.
+fn core(parallelism: usize, keep_alive: Duration) -> Arc<Core> {
+    let config = Config {
+        order: LocalOrder::Lifo,
+        keep_alive,
+        spares: 1,
+        factory: Arc::new(DefaultThreadFactory::named("model")),
+        uncaught: None,
+    };
+    Core::new(config, parallelism)
+}
+
+fn submit(core: &Arc<Core>, body: impl FnOnce() -> u32 + Send + 'static) -> TaskHandle<u32> {
+    let (task, handle) = Task::with_handle(body);
+    assert!(core.submit(Work::Task(task)).is_ok());
+    handle
+}
+
+fn end(core: &Arc<Core>) {
+    core.shutdown();
+    assert_eq!(core.termination.wait(Duration::MAX), Ok(true));
+}
+
+/// Has another thread take what is pushed here, and waits for it.
+fn give_away(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
+    let job = StackJob::new(body);
+    local.push(Work::Job(job.as_ref()));
+    join::sleep(&job.latch, &local.record);
+    job.into_outcome().unwrap()
+}
+
+#[test]
+fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
+    model(|| {
+        let job = StackJob::new(|| 7);
+        let theirs = Work::Job(job.as_ref());
+        let runner = thread::Builder::new().spawn(move || {
+            if let Work::Job(job) = theirs {
+                // SAFETY: the owner keeps the job until its latch is set, and runs it not.
+                unsafe { job.run(NOBODY) };
+            }
+        });
+        join::sleep(&job.latch, &Record::current());
+        assert_eq!(job.into_outcome().unwrap(), 7);
+        runner.unwrap().join().unwrap();
+    });
+}
+
+#[test]
+fn no_work_lies_beside_a_sleeping_worker() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let sum = core.as_guest(|local| give_away(local, || 1) + give_away(local, || 2));
+        assert_eq!(sum, 3);
+        end(&core);
+    });
+}
+
+#[test]
+fn a_job_is_stolen_or_taken_back() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let both = core.as_guest(|_| join::join(&core, || 1, || 2));
+        assert_eq!(both, (1, 2));
+        end(&core);
+    });
+}
+
+#[test]
+fn a_scope_ends_with_what_it_has_spawned() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let count = Mutex::new(0);
+        scope::scope(&core, |scope| scope.spawn(|| *count.lock() += 1));
+        assert_eq!(count.into_inner(), 1);
+        end(&core);
+    });
+}
+
+#[test]
+fn a_submission_is_refused_or_run_before_termination() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let theirs = Arc::clone(&core);
+        let submitter = thread::Builder::new().spawn(move || {
+            let (task, handle) = Task::with_handle(|| 5);
+            theirs.submit(Work::Task(task)).is_ok().then_some(handle)
+        });
+        end(&core);
+        if let Some(mut accepted) = submitter.unwrap().join().unwrap() {
+            assert!(accepted.try_get().is_some_and(|value| value.is_ok()));
+        }
+    });
+}
+
+#[test]
+fn a_submission_that_meets_a_leaving_worker_is_run() {
+    model(|| {
+        let core = core(1, Duration::ZERO);
+        assert_eq!(submit(&core, || 1).get().unwrap(), 1);
+        assert_eq!(submit(&core, || 2).get().unwrap(), 2);
+        end(&core);
+    });
+}
+
+#[test]
+fn a_worker_that_waits_makes_room_for_what_is_queued() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let (task, mut awaited) = Task::with_handle(|| 3);
+        let mut waiting = submit(&core, move || blocking(|| awaited.get().unwrap()));
+        assert!(core.submit(Work::Task(task)).is_ok());
+        assert_eq!(waiting.get().unwrap(), 3);
+        end(&core);
+    });
+}
+
+#[test]
+fn a_pool_that_idles_can_be_ended() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        assert_eq!(submit(&core, || 1).get().unwrap(), 1);
+        end(&core);
+    });
+}

@@ -1,0 +1,399 @@
+//! The fork-join pool: its public face.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::builder::{Builder, ParallelismError, check};
+use super::common;
+use super::completer::{Completer, Node, Root};
+use super::core::{Core, Life};
+use super::deque::LocalOrder;
+use super::job::Work;
+use super::local::Local;
+use super::scope::{self, Scope};
+use super::task::{self, ForkHandle, RecursiveTask};
+use super::{join, launch, task::forkable};
+use crate::containment::contain;
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use crate::interrupt::Interrupted;
+use crate::sync::Deadline;
+use crate::task::Task;
+
+/// A pool whose workers take work from each other, for tasks that split themselves.
+///
+/// It starts its workers as they are needed, up to its parallelism, and ends those that have had
+/// nothing to do for a minute. A worker that waits for others is stood in for by another.
+///
+/// # Blocking
+///
+/// What the pool does not know of, it does not make up for: when all workers wait for a lock, a queue
+/// or a [`TaskHandle`](crate::task::TaskHandle), nothing else runs, and if that is what they wait for,
+/// nothing ever will. Wait inside [`blocking`](super::blocking) or
+/// [`managed_block`](super::managed_block) instead. Joins and scopes need neither.
+///
+/// Cloning gives another handle to the same pool; when the last one is dropped the pool is shut down,
+/// without waiting.
+///
+/// ```
+/// use windlass::forkjoin::ForkJoinPool;
+///
+/// let pool = ForkJoinPool::new(2).unwrap();
+/// let (even, odd) = pool.join(
+///     || (0..1_000_u32).step_by(2).sum::<u32>(),
+///     || (1..1_000_u32).step_by(2).sum::<u32>(),
+/// );
+/// assert_eq!(even + odd, 499_500);
+/// ```
+#[derive(Clone)]
+pub struct ForkJoinPool(Arc<Handle>);
+
+struct Handle {
+    core: Arc<Core>,
+    is_common: bool,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        contain(|| self.core.shutdown());
+    }
+}
+
+impl ForkJoinPool {
+    /// Makes a pool with this parallelism.
+    ///
+    /// # Errors
+    ///
+    /// [`ParallelismError`].
+    pub fn new(parallelism: usize) -> Result<Self, ParallelismError> {
+        Self::builder().parallelism(parallelism).build()
+    }
+
+    /// Sets out to make a pool.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// The pool that everybody shares, made on first use.
+    ///
+    /// One worker less than the machine runs threads, and at least one; `WINDLASS_COMMON_PARALLELISM`
+    /// in the environment says otherwise. It cannot be shut down.
+    #[must_use]
+    #[doc(alias = "commonPool")]
+    pub fn common() -> &'static Self {
+        common::common()
+    }
+
+    pub(super) fn over(core: Arc<Core>) -> Self {
+        Self(Arc::new(Handle {
+            core,
+            is_common: false,
+        }))
+    }
+
+    pub(super) fn into_common(self) -> Self {
+        let core = Arc::clone(self.core());
+        // The handle that is given up must not shut the pool down: it lives as long as the process.
+        std::mem::forget(self);
+        Self(Arc::new(Handle {
+            core,
+            is_common: true,
+        }))
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.0.core
+    }
+
+    /// Runs both closures, perhaps side by side, and gives both results.
+    ///
+    /// Called outside the pool, it waits while a worker sees to it.
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join::join(self.core(), a, b)
+    }
+
+    /// Runs `body` on this thread, and what it spawns in the pool; all have ended when this returns.
+    pub fn scope<'env, F, R>(&self, body: F) -> R
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        scope::scope(self.core(), body)
+    }
+
+    /// Runs the closure on a worker, and waits for it.
+    pub fn install<F, R>(&self, body: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.is_current() {
+            body()
+        } else {
+            join::in_pool(self.core(), body)
+        }
+    }
+
+    /// Runs the task on a worker, and waits for it.
+    pub fn invoke<K: RecursiveTask>(&self, task: K) -> K::Output {
+        self.install(|| task::compute(task))
+    }
+
+    /// Runs all tasks, perhaps side by side, and gives all results in order.
+    pub fn invoke_tasks<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
+        self.install(|| task::all(self.core(), tasks))
+    }
+
+    /// Has the task run, and gives its handle.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    pub fn fork<K>(&self, task: K) -> Result<ForkHandle<K::Output>, RejectedExecution>
+    where
+        K: RecursiveTask + 'static,
+        K::Output: 'static,
+    {
+        let (task, handle) = forkable(task);
+        self.execute_task(task)?;
+        Ok(ForkHandle::new(handle, Arc::clone(self.core())))
+    }
+
+    /// Has the root of a tree of completers run, and gives it to wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`].
+    pub fn submit_completer(
+        &self,
+        root: impl Completer + 'static,
+    ) -> Result<Root, RejectedExecution> {
+        Root::submit(Node::root_of(self, root))
+    }
+
+    /// How many workers are to run at a time.
+    #[must_use]
+    pub fn parallelism(&self) -> usize {
+        self.core().figures().parallelism
+    }
+
+    /// Changes how many workers are to run at a time; gives the former number.
+    ///
+    /// # Errors
+    ///
+    /// [`ParallelismError`], and nothing is changed.
+    pub fn set_parallelism(&self, parallelism: usize) -> Result<usize, ParallelismError> {
+        Ok(self.core().set_parallelism(check(parallelism)?))
+    }
+
+    /// Whether this is called on a worker of the pool.
+    #[must_use]
+    #[doc(alias = "inForkJoinPool")]
+    #[doc(alias = "getPool")]
+    pub fn is_current(&self) -> bool {
+        Local::with(|local| local.is_some_and(|local| local.is_of(self.core())))
+    }
+
+    /// Whether nothing is queued and nobody works.
+    #[must_use]
+    pub fn is_quiescent(&self) -> bool {
+        self.core().is_quiescent()
+    }
+
+    /// Waits until nothing is queued and nobody works, for as long as `timeout`; says whether it is so.
+    ///
+    /// The calling thread helps with what is queued. A worker of the pool only helps, and says yes when
+    /// it finds nothing more.
+    pub fn await_quiescence(&self, timeout: Duration) -> bool {
+        let deadline = Deadline::after(timeout);
+        let helped = Local::with(|local| {
+            let local = local.filter(|local| local.is_of(self.core()));
+            local.map(task::help).is_some()
+        });
+        if helped {
+            return true;
+        }
+        let find = || {
+            let submitted = self.core().take_submission();
+            submitted.or_else(|| self.core().steal(0))
+        };
+        let first = (!deadline.has_passed()).then(find).flatten();
+        if let Some(first) = first {
+            self.core().as_guest(|local| {
+                local.run(first);
+                while let Some(work) = (!deadline.has_passed()).then(find).flatten() {
+                    local.run(work);
+                }
+            });
+        }
+        self.core().await_quiescence(deadline)
+    }
+
+    /// Takes out a task that was submitted from outside and that nobody has started.
+    pub fn poll_submission(&self) -> Option<Task> {
+        self.core().take_submitted_task()
+    }
+
+    /// Takes out all tasks that nobody has started, submitted and forked.
+    #[doc(alias = "drainTasksTo")]
+    pub fn drain_tasks(&self) -> Vec<Task> {
+        self.core().drain()
+    }
+
+    /// Takes the task as if from outside, wherever this is called.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        self.accepted(launch::submit(self.core(), Work::Task(task)))
+    }
+
+    /// Takes the task and wakes nobody for it: it runs when some worker is about.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        self.accepted(self.core().submit_quietly(Work::Task(task)))
+    }
+
+    fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
+        submitted.map_err(|work| self.rejection(work))
+    }
+
+    /// What is told to whoever submitted this; jobs are never refused to anybody.
+    pub(super) fn rejection(&self, work: Work) -> RejectedExecution {
+        let task = work.into_task().unwrap_or_else(|| Task::new(|| ()));
+        let rejected = RejectedExecution::new(task, RejectionReason::Shutdown);
+        rejected.with_executor(format!("{self:?}"))
+    }
+
+    /// All figures at one moment; while the pool works they are estimates.
+    #[must_use]
+    pub fn stats(&self) -> ForkJoinStats {
+        let figures = self.core().figures();
+        ForkJoinStats {
+            parallelism: figures.parallelism,
+            pool_size: figures.live,
+            active_thread_count: figures.active,
+            running_thread_count: figures.running,
+            steal_count: figures.steals,
+            queued_task_count: figures.queued_tasks,
+            queued_submission_count: figures.queued_submissions,
+        }
+    }
+
+    /// Whether workers take what they have forked themselves oldest first.
+    #[must_use]
+    #[doc(alias = "getAsyncMode")]
+    pub fn is_async_mode(&self) -> bool {
+        self.core().config.order == LocalOrder::Fifo
+    }
+}
+
+/// The figures of a fork-join pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForkJoinStats {
+    /// How many workers are to run at a time.
+    pub parallelism: usize,
+    /// Workers whose threads are there.
+    pub pool_size: usize,
+    /// Workers that are not asleep for want of work.
+    pub active_thread_count: usize,
+    /// Of those, the ones that do not wait for others.
+    pub running_thread_count: usize,
+    /// Work that was done by another thread than the one that forked or submitted it.
+    pub steal_count: u64,
+    /// What workers have forked and nobody has started.
+    pub queued_task_count: usize,
+    /// What was submitted from outside and nobody has started.
+    pub queued_submission_count: usize,
+}
+
+impl Executor for ForkJoinPool {
+    /// Takes the task: into the deque of the worker that this is called on, or as a submission.
+    fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+        let outside = Local::with(|local| match local {
+            Some(local) if local.is_of(self.core()) && self.core().life() == Life::Running => {
+                local.push(Work::Task(task));
+                None
+            }
+            _ => Some(task),
+        });
+        let Some(task) = outside else { return Ok(()) };
+        self.external_submit(task)
+    }
+}
+
+impl ExecutorService for ForkJoinPool {
+    /// As everywhere; nothing happens to the common pool.
+    fn shutdown(&self) {
+        if !self.0.is_common {
+            self.core().shutdown();
+        }
+    }
+
+    /// Cancels what has not started and interrupts what runs. Unlike a thread pool, it hands nothing
+    /// back, as in the JDK; nothing happens to the common pool.
+    fn shutdown_now(&self) -> Vec<Task> {
+        if !self.0.is_common {
+            self.core().shutdown_now();
+        }
+        Vec::new()
+    }
+
+    fn is_shutdown(&self) -> bool {
+        self.core().life() > Life::Running
+    }
+
+    fn is_terminated(&self) -> bool {
+        self.core().life() == Life::Terminated
+    }
+
+    /// As everywhere; on the common pool it waits for quiescence and says no.
+    fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
+        if self.0.is_common {
+            self.await_quiescence(timeout);
+            return Ok(false);
+        }
+        self.core().termination.wait(timeout)
+    }
+
+    /// As everywhere; nothing happens to the common pool.
+    fn close(&self) {
+        if self.0.is_common {
+            return;
+        }
+        crate::executor::close(self);
+    }
+}
+
+impl fmt::Debug for ForkJoinPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let life = match self.core().life() {
+            Life::Running => "Running",
+            Life::Terminated => "Terminated",
+            _ => "Shutting down",
+        };
+        let stats = self.stats();
+        write!(
+            f,
+            "ForkJoinPool[{life}, parallelism = {}, size = {}, active = {}, running = {}, \
+             steals = {}, tasks = {}, submissions = {}]",
+            stats.parallelism,
+            stats.pool_size,
+            stats.active_thread_count,
+            stats.running_thread_count,
+            stats.steal_count,
+            stats.queued_task_count,
+            stats.queued_submission_count
+        )
+    }
+}

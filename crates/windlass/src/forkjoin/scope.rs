@@ -1,0 +1,175 @@
+//! Any number of closures on borrowed data, all of which have ended when the scope is left.
+
+#![expect(unsafe_code, reason = "jobs borrow from the frame that waits for them")]
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::core::Core;
+use super::job::{HeapJob, JobRef, Work};
+use super::latch::Latch;
+use super::local::Local;
+use super::{join, launch};
+use crate::containment::{catch, discard_payload};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+
+/// Takes closures that may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
+///
+/// ```
+/// use windlass::forkjoin::ForkJoinPool;
+///
+/// let pool = ForkJoinPool::new(2).unwrap();
+/// let mut halves = [0_u64; 2];
+/// let (left, right) = halves.split_at_mut(1);
+/// pool.scope(|scope| {
+///     scope.spawn(|| left[0] = (1..=50).sum());
+///     scope.spawn(|| right[0] = (51..=100).sum());
+/// });
+/// assert_eq!(halves.iter().sum::<u64>(), 5050);
+/// ```
+pub struct Scope<'scope, 'env: 'scope> {
+    shared: Arc<Shared>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What the jobs of a scope share. The last of them may still be at it when the scope is left.
+struct Shared {
+    core: Arc<Core>,
+    /// The body of the scope, and all that it has spawned and that has not ended.
+    pending: AtomicUsize,
+    /// Set by the last of them.
+    latch: Latch,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Runs the closure some time before the scope is left.
+    ///
+    /// If it panics, so does the scope, when all have ended.
+    pub fn spawn<F>(&'scope self, body: F)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
+        self.shared.pending.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(&self.shared);
+        let job = move |_worker: usize| shared.run(body);
+        // SAFETY: the scope is left when `pending` is zero, so what the closure borrows lives until it
+        // has run. It does not unwind, and touches nothing borrowed after it has counted itself out.
+        let job = unsafe { HeapJob::boxed(job, self.shared.group()) };
+        self.shared.send(job);
+    }
+}
+
+impl Shared {
+    fn group(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn send(&self, job: JobRef) {
+        let work = Work::Job(job);
+        let outside = Local::with(|local| match local {
+            Some(local) if local.is_of(&self.core) => {
+                local.push(work);
+                None
+            }
+            _ => Some(work),
+        });
+        let refused = outside.and_then(|work| launch::submit(&self.core, work).err());
+        if let Some(work) = refused {
+            self.core.as_guest(|local| local.run(work));
+        }
+    }
+
+    fn run(&self, body: impl FnOnce()) {
+        if let Err(payload) = catch(body) {
+            self.keep(payload);
+        }
+        self.end_one();
+    }
+
+    /// Keeps the first panic.
+    fn keep(&self, payload: Box<dyn Any + Send>) {
+        let surplus = {
+            let mut first = self.panic.lock();
+            if first.is_none() {
+                *first = Some(payload);
+                None
+            } else {
+                Some(payload)
+            }
+        };
+        if let Some(payload) = surplus {
+            discard_payload(payload);
+        }
+    }
+
+    fn end_one(&self) {
+        if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: the latch is part of `self`, which is behind an `Arc` of the caller.
+            unsafe { Latch::set(&raw const self.latch) };
+        }
+    }
+
+    fn wait(&self) {
+        Local::with(|local| match local {
+            Some(local) if local.is_of(&self.core) => self.wait_on(local),
+            _ => join::await_outside(&self.core, &self.latch, self.group()),
+        });
+    }
+
+    /// A worker runs what the scope has spawned on it; then it lets another take its place, and
+    /// sleeps.
+    fn wait_on(&self, local: &Local) {
+        while !self.latch.is_set() {
+            let group = self.group();
+            match local.take_of(group).or_else(|| self.core.take_kept(group)) {
+                Some(own) => local.run(own),
+                None => local.while_blocked(|| join::sleep(&self.latch, &local.record)),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("pending", &self.shared.pending.load(Ordering::Relaxed))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs the body on this thread, and what it spawns in the pool; all have ended when this returns.
+pub(super) fn scope<'env, F, R>(core: &Arc<Core>, body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    let shared = Arc::new(Shared {
+        core: Arc::clone(core),
+        pending: AtomicUsize::new(1),
+        latch: Latch::new(),
+        panic: Mutex::new(None),
+    });
+    let scope = Scope {
+        shared: Arc::clone(&shared),
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let ended = catch(|| body(&scope));
+    shared.end_one();
+    shared.wait();
+    let panic = shared.panic.lock().take();
+    match (ended, panic) {
+        (Ok(value), None) => value,
+        (Ok(_), Some(payload)) => std::panic::resume_unwind(payload),
+        (Err(payload), surplus) => {
+            if let Some(surplus) = surplus {
+                discard_payload(surplus);
+            }
+            std::panic::resume_unwind(payload)
+        }
+    }
+}
