@@ -241,7 +241,7 @@ impl Home for Scheduler {
         if self.removes_on_cancel() {
             drop(self.remove(id, Some(schedule)));
             if let Some(pool) = self.pool() {
-                // The canceller has yet to wake those who wait, whatever the pool's last hook does.
+                // A cancel contains what the pool's last hook does, so it is reported here.
                 if let Err(payload) = catch(|| pool.try_terminate()) {
                     pool.report(&Failure::from_panic(payload));
                 }
