@@ -23,7 +23,7 @@ pub(crate) fn workload() -> Workload {
         about: "After 2 ms of quiet one task is sent; the time from before the send until the \
                 task runs, median and 99th percentile.",
         points: |size| {
-            let wakes = size.pick(5, 50, 500);
+            let wakes = size.pick(5, 50, 300);
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},wakes={wakes}")))
         },
