@@ -22,6 +22,7 @@ mod tokio_blocking;
 mod tokio_timers;
 mod windlass;
 mod windlass_additions;
+mod windlass_fork_join;
 mod windlass_scheduled;
 
 pub(crate) use self::async_executor::AsyncExecutor;
@@ -45,4 +46,5 @@ pub(crate) use self::tokio_blocking::TokioBlocking;
 pub(crate) use self::tokio_timers::{TokioDelayQueue, TokioSleep};
 pub(crate) use self::windlass::{Windlass, WindlassArray};
 pub(crate) use self::windlass_additions::{Hooked, Named, Watched};
+pub(crate) use self::windlass_fork_join::WindlassForkJoin;
 pub(crate) use self::windlass_scheduled::WindlassScheduled;

@@ -1,6 +1,4 @@
 //! W7: work that splits in two and joins.
-//!
-//! Windlass's fork-join pool joins the list in [`entrants`] when it is there.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +6,7 @@ use crate::harness::figure::Figure;
 use crate::harness::point::Point;
 use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::random::Random;
-use crate::peers::{Chili, ForkJoin, Rayon, Sequential};
+use crate::peers::{Chili, ForkJoin, Rayon, Sequential, WindlassForkJoin};
 
 /// Below this length a part is sorted, or summed, without splitting.
 const LEAF: usize = 8_192;
@@ -23,7 +21,7 @@ pub(crate) fn workload() -> Workload {
                 sort with splits down to 8,192 elements, the sum of an array. Time of the last of \
                 three runs. Sequential is the same algorithm without a pool.",
         points: grid,
-        entrants: |_| entrants![sample; Rayon, Chili, Sequential],
+        entrants: |_| entrants![sample; WindlassForkJoin, Rayon, Chili, Sequential],
         jdk: |_| vec!["jdk-fork-join"],
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,

@@ -44,6 +44,7 @@ macro_rules! pools {
         $crate::harness::workload::entrants![
             $run;
             $crate::peers::Windlass,
+            $crate::peers::WindlassForkJoin,
             $crate::peers::WindlassScheduled,
             $crate::peers::Threadpool,
             $crate::peers::Rayon,
