@@ -165,16 +165,20 @@ impl DefaultThreadFactory {
         self
     }
 
-    /// Keeps the threads on these cores, given by number, in turn.
+    /// Keeps the threads on these cores, given by number, in turn; numbers of no core are left out.
     ///
     /// Where the system does not allow it, the threads run as they are.
     #[cfg(feature = "affinity")]
     #[must_use]
     pub fn affinity(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
-        let cores: Vec<_> = cores
-            .into_iter()
-            .map(|id| core_affinity::CoreId { id })
-            .collect();
+        // The system's own list decides: setting a core that does not exist is not an error there
+        // but undefined.
+        let known = core_affinity::get_core_ids().unwrap_or_default();
+        let cores = cores.into_iter().filter_map(|id| {
+            let core = core_affinity::CoreId { id };
+            known.contains(&core).then_some(core)
+        });
+        let cores: Vec<_> = cores.collect();
         self.cores = (!cores.is_empty()).then(|| cores.into());
         self
     }
