@@ -12,9 +12,14 @@ use windlass::{ExecutorService, Submit};
 
 const CHILD: &str = "WINDLASS_TEST_CHILD";
 const PARALLELISM: &str = "WINDLASS_COMMON_PARALLELISM";
+const MAXIMUM_SPARES: &str = "WINDLASS_COMMON_MAXIMUM_SPARES";
 
 /// Runs the test again in a child with this setting. True in the child itself.
 fn is_child_with(test: &str, parallelism: &str) -> bool {
+    is_child_with_settings(test, &[(PARALLELISM, parallelism)])
+}
+
+fn is_child_with_settings(test: &str, settings: &[(&str, &str)]) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
     }
@@ -22,7 +27,7 @@ fn is_child_with(test: &str, parallelism: &str) -> bool {
     child.args([test, "--exact", "--nocapture"]);
     let output = child
         .env(CHILD, "1")
-        .env(PARALLELISM, parallelism)
+        .envs(settings.iter().copied())
         .output()
         .unwrap();
     assert!(
@@ -125,4 +130,32 @@ fn the_process_may_exit_although_workers_are_still_there() {
     pool.execute(move || theirs.pass_uninterruptibly()).unwrap();
     gate.await_waiting(1);
     std::mem::forget(pool);
+}
+
+/// FJP-024
+#[test]
+fn the_common_pool_has_as_many_spares_as_the_environment_says() {
+    let test = "the_common_pool_has_as_many_spares_as_the_environment_says";
+    if !is_child_with_settings(test, &[(PARALLELISM, "1"), (MAXIMUM_SPARES, "0")]) {
+        return;
+    }
+    let pool = ForkJoinPool::common();
+    let (first, second) = (Gate::new(), Gate::new());
+    let (held, waited_for) = (first.clone(), second.clone());
+    let mut blocker = pool
+        .submit(move || {
+            held.pass_uninterruptibly();
+            windlass::forkjoin::blocking(|| waited_for.pass_uninterruptibly());
+        })
+        .unwrap();
+    first.await_waiting(1);
+    let mut queued = pool.submit(|| 7).unwrap();
+    first.open();
+    second.await_waiting(1);
+    // A spare would have been started before the worker began to wait.
+    assert_eq!(pool.stats().pool_size, 1);
+    assert!(!queued.is_done());
+    second.open();
+    blocker.get().unwrap();
+    assert_eq!(queued.get().unwrap(), 7);
 }

@@ -180,7 +180,7 @@ fn unsafe_stays_in_its_files() {
 #[test]
 fn the_library_neither_prints_nor_sleeps() {
     for source in sources() {
-        for word in ["println!", "thread::sleep", "todo!", "unimplemented!"] {
+        for word in ["println", "thread::sleep", "todo", "unimplemented"] {
             assert!(!source.code.contains(word), "{} has {word}", source.path);
         }
     }

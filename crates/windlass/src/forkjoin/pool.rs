@@ -77,7 +77,8 @@ impl ForkJoinPool {
     /// The pool that everybody shares, made on first use.
     ///
     /// One worker less than the machine runs threads, and at least one; `WINDLASS_COMMON_PARALLELISM`
-    /// in the environment says otherwise. It cannot be shut down.
+    /// in the environment says otherwise, and `WINDLASS_COMMON_MAXIMUM_SPARES` how many threads may
+    /// stand in for workers that wait. It cannot be shut down.
     #[must_use]
     #[doc(alias = "commonPool")]
     pub fn common() -> &'static Self {
