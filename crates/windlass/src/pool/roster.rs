@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
+
 use crate::interrupt::Record;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +22,7 @@ pub(crate) struct Worker {
     /// Whether it has been entered in the roster, or is not to be any more; under the roster's lock.
     entered: AtomicBool,
     /// Twice the tasks it has completed, and one more while it is busy.
-    work: AtomicU64,
+    work: CachePadded<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Worker {
             }),
             thread: Mutex::new(None),
             entered: AtomicBool::new(false),
-            work: AtomicU64::new(0),
+            work: CachePadded::new(AtomicU64::new(0)),
         })
     }
 

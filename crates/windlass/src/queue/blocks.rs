@@ -12,10 +12,16 @@ const BLOCK: usize = 128;
 /// Empty blocks that are kept for later.
 const SPARE: usize = 4;
 
-/// The sequence. Only the first and the last block can have free places at their ends.
+/// The sequence: first `head`, then `middle`, then `tail`.
+///
+/// Elements enter at the tail and leave at the head, which is therefore filled only by turning
+/// another block into it. So neither end has to look for its block.
 #[derive(Debug)]
 pub(super) struct Blocks<T> {
-    blocks: VecDeque<VecDeque<T>>,
+    head: VecDeque<T>,
+    /// Blocks between the ends; none of them is empty.
+    middle: VecDeque<VecDeque<T>>,
+    tail: VecDeque<T>,
     spare: Vec<VecDeque<T>>,
     len: usize,
 }
@@ -23,7 +29,9 @@ pub(super) struct Blocks<T> {
 impl<T> Default for Blocks<T> {
     fn default() -> Self {
         Self {
-            blocks: VecDeque::new(),
+            head: VecDeque::new(),
+            middle: VecDeque::new(),
+            tail: VecDeque::new(),
             spare: Vec::new(),
             len: 0,
         }
@@ -31,75 +39,84 @@ impl<T> Default for Blocks<T> {
 }
 
 impl<T> Blocks<T> {
-    pub(super) fn len(&self) -> usize {
+    pub(super) const fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
     pub(super) fn push(&mut self, item: T) {
-        match self.blocks.back_mut() {
-            Some(block) if block.len() < BLOCK => block.push_back(item),
-            _ => self.push_block(item),
+        if self.tail.len() == self.tail.capacity() {
+            self.next_tail();
         }
+        self.tail.push_back(item);
         self.len += 1;
     }
 
+    /// Puts an empty block with room for more in the place of the tail, which is full.
     #[cold]
-    fn push_block(&mut self, item: T) {
-        let mut block = self
-            .spare
-            .pop()
-            .unwrap_or_else(|| VecDeque::with_capacity(BLOCK));
-        block.push_back(item);
-        self.blocks.push_back(block);
+    fn next_tail(&mut self) {
+        let block = self.spare.pop();
+        let block = block.unwrap_or_else(|| VecDeque::with_capacity(BLOCK));
+        let full = std::mem::replace(&mut self.tail, block);
+        if !full.is_empty() {
+            self.middle.push_back(full);
+        }
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
-        let block = self.blocks.front_mut()?;
-        let item = block.pop_front()?;
-        if block.is_empty() {
-            self.shed_front();
+        if self.head.is_empty() {
+            self.next_head();
         }
+        let item = self.head.pop_front()?;
         self.len -= 1;
         Some(item)
     }
 
+    /// Puts the next block in the place of the head, which is empty.
     #[cold]
-    fn shed_front(&mut self) {
-        if let Some(block) = self.blocks.pop_front() {
-            self.keep(block);
-        }
+    fn next_head(&mut self) {
+        let next = match self.middle.pop_front() {
+            Some(block) => block,
+            None => std::mem::take(&mut self.tail),
+        };
+        let empty = std::mem::replace(&mut self.head, next);
+        self.keep(empty);
     }
 
     fn keep(&mut self, block: VecDeque<T>) {
-        if self.spare.len() < SPARE {
+        if block.capacity() > 0 && self.spare.len() < SPARE {
             self.spare.push(block);
         }
     }
 
+    fn blocks(&self) -> impl Iterator<Item = &VecDeque<T>> {
+        let ends = |block| std::iter::once(block);
+        ends(&self.head).chain(&self.middle).chain(ends(&self.tail))
+    }
+
     pub(super) fn front(&self) -> Option<&T> {
-        self.blocks.front()?.front()
+        self.iter().next()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.blocks.iter().flatten()
+        self.blocks().flatten()
     }
 
     /// Takes out the element at this place.
     pub(super) fn remove(&mut self, mut at: usize) -> Option<T> {
-        let block = self.blocks.iter().position(|block| {
+        let ends = |block| std::iter::once(block);
+        let mut blocks = ends(&mut self.head)
+            .chain(&mut self.middle)
+            .chain(ends(&mut self.tail));
+        let block = blocks.find(|block| {
             let here = at < block.len();
             at -= if here { 0 } else { block.len() };
             here
         })?;
-        let item = self.blocks[block].remove(at)?;
+        let item = block.remove(at)?;
         self.len -= 1;
-        if self.blocks[block].is_empty() {
-            if let Some(empty) = self.blocks.remove(block) {
-                self.keep(empty);
-            }
-        }
+        self.middle.retain(|block| !block.is_empty());
         Some(item)
     }
 

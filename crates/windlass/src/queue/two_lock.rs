@@ -15,8 +15,23 @@
 //!
 //! So each wait is decided and announced under the lock that its wake-up needs, and no pair of
 //! atomics has to be ordered against each other.
+//!
+//! Waking a thread costs a hundred times what an element costs, so not every element wakes one.
+//! A taker that was signalled is *on its way* until it has locked the queue again; as long as one
+//! is, further elements signal more of them only as the backlog grows: at most one, and one more
+//! for each time that it quadruples. Whoever arrives applies the same rule to what it leaves
+//! behind. So while there is an element and a taker asleep, another taker is on its way: nothing
+//! is left lying. The same holds for putters and places, one at a time.
+//!
+//! A swap moves the cache lines of the inbox from the producer's core to the consumer's, and the
+//! producer's next element moves them back. For a batch of three that costs more than all the rest.
+//! So a consumer that has used up a small batch *lingers* for about a microsecond before it looks
+//! at the inbox again: a producer at full speed has dozens of elements there by then, and one that
+//! is just about to bring its next element need not wake anybody.
 
 use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
 
 use super::blocking::timed;
 use super::blocks::Blocks;
@@ -24,22 +39,33 @@ use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, mutant};
+use crate::sync::{Deadline, MutexGuard, linger, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
+/// The two ends lie apart, so that producers and consumers do not share a cache line.
 #[derive(Debug)]
 pub(super) struct TwoLock<T> {
-    back: QueueLock<Back<T>>,
-    front: QueueLock<Front<T>>,
-    /// Elements in the outbox. Raised under both locks, lowered under the back lock: so whoever
-    /// holds the front lock reads a number that can only be too high by what is taken meanwhile,
-    /// and a producer never exceeds the bound.
-    outbox_len: AtomicUsize,
+    back: CachePadded<BackEnd<T>>,
+    front: CachePadded<FrontEnd<T>>,
+    bound: Bound,
+}
+
+#[derive(Debug)]
+struct FrontEnd<T> {
+    lock: QueueLock<Front<T>>,
     /// Elements in the inbox, and the bound, as last left under the front lock: for code that
     /// runs under both locks and asks for the length.
     shown_inbox_len: AtomicUsize,
     shown_capacity: AtomicUsize,
-    bound: Bound,
+}
+
+#[derive(Debug)]
+struct BackEnd<T> {
+    lock: QueueLock<Back<T>>,
+    /// Elements in the outbox. Raised under both locks, lowered under the back lock: so whoever
+    /// holds the front lock reads a number that can only be too high by what is taken meanwhile,
+    /// and a producer never exceeds the bound.
+    outbox_len: AtomicUsize,
 }
 
 /// Whether the bound can be changed.
@@ -56,6 +82,8 @@ const UNBOUNDED: usize = usize::MAX;
 struct Front<T> {
     inbox: Blocks<T>,
     takers: WaitQueue,
+    /// Takers that were signalled and have not locked the queue since.
+    takers_coming: usize,
     capacity: Option<usize>,
 }
 
@@ -63,6 +91,30 @@ struct Front<T> {
 struct Back<T> {
     outbox: Blocks<T>,
     putters: WaitQueue,
+    /// Putters that were signalled and have not locked the queue since.
+    putters_coming: usize,
+    /// Whether the last batch was a small one, and nobody has lingered since.
+    lingers: bool,
+}
+
+/// A batch of fewer elements makes the next look at the inbox wait.
+const SMALL_BATCH: usize = 32;
+
+impl<T> Front<T> {
+    /// Signals a taker for what is queued, unless enough of them are on their way.
+    #[inline]
+    fn signal_taker(&mut self, queued: usize) -> Option<Wakeup> {
+        if self.takers.is_empty() || queued == 0 || self.takers_coming >= most_coming(queued) {
+            return None;
+        }
+        self.takers_coming += 1;
+        self.takers.signal_one()
+    }
+}
+
+/// How many takers may be on their way to so many elements.
+fn most_coming(queued: usize) -> usize {
+    1 + queued.ilog2() as usize / 2
 }
 
 type FrontGuard<'a, T> = MutexGuard<'a, Front<T>>;
@@ -73,36 +125,45 @@ impl<T: Send> TwoLock<T> {
         let front = Front {
             inbox: Blocks::default(),
             takers: WaitQueue::default(),
+            takers_coming: 0,
             capacity,
         };
         let back = Back {
             outbox: Blocks::default(),
             putters: WaitQueue::default(),
+            putters_coming: 0,
+            lingers: false,
         };
         Self {
-            back: QueueLock::new(back),
-            front: QueueLock::new(front),
-            outbox_len: AtomicUsize::new(0),
-            shown_inbox_len: AtomicUsize::new(0),
-            shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
+            back: CachePadded::new(BackEnd {
+                lock: QueueLock::new(back),
+                outbox_len: AtomicUsize::new(0),
+            }),
+            front: CachePadded::new(FrontEnd {
+                lock: QueueLock::new(front),
+                shown_inbox_len: AtomicUsize::new(0),
+                shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
+            }),
             bound,
         }
     }
 
     /// Appends without looking at the bound.
     pub(super) fn append(&self, item: T) {
-        let mut front = self.front.lock();
+        let mut front = self.front.lock.lock();
         let wakeup = self.push(&mut front, item);
         drop(front);
         drop(wakeup);
     }
 
-    /// Appends, and signals the taker that has waited longest.
+    /// Appends, and signals a taker if one is needed.
+    #[inline]
     fn push(&self, front: &mut Front<T>, item: T) -> Option<Wakeup> {
         front.inbox.push(item);
-        self.shown_inbox_len
-            .store(front.inbox.len(), Ordering::Relaxed);
-        front.takers.signal_one()
+        let len = front.inbox.len();
+        self.front.shown_inbox_len.store(len, Ordering::Relaxed);
+        // What is in the outbox counts for little: a taker that works on it comes by here.
+        front.signal_taker(len)
     }
 
     fn put_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
@@ -114,14 +175,17 @@ impl<T: Send> TwoLock<T> {
             return Ok(());
         };
         let item = refused.into_inner();
-        let mut back = self.back.lock();
+        let mut back = self.back.lock.lock();
         loop {
-            let mut front = self.front.lock();
-            if self.room(&front) > 0 {
-                let wakeup = self.push(&mut front, item);
+            let mut front = self.front.lock.lock();
+            let room = self.room(&front);
+            if room > 0 {
+                let taker = self.push(&mut front, item);
                 drop(front);
+                // Whoever comes first through the door holds it open for the next.
+                let putter = self.signal_putter(&mut back, room - 1);
                 drop(back);
-                drop(wakeup);
+                drop((taker, putter));
                 return Ok(());
             }
             drop(front);
@@ -134,10 +198,10 @@ impl<T: Send> TwoLock<T> {
             } else {
                 if mutant!("putter_enlists_late") {
                     drop(back); // A place that becomes free now is signalled to nobody.
-                    back = self.back.lock();
+                    back = self.back.lock.lock();
                 }
                 let waited = wait(
-                    self.back.mutex(),
+                    self.back.lock.mutex(),
                     back,
                     |back| &mut back.putters,
                     (),
@@ -147,37 +211,63 @@ impl<T: Send> TwoLock<T> {
                 waited.how
             };
             match how {
-                Wait::Signalled => {}
+                // Mutant: one putter stays on its way for ever, and no other is signalled.
+                Wait::Signalled => back.putters_coming -= mutant!("putter_keeps_its_token", 0, 1),
                 Wait::TimedOut => return Err(PutError::TimedOut(item)),
                 Wait::Interrupted => return Err(PutError::Interrupted(item)),
             }
         }
     }
 
+    /// Locks the back; where the outbox is empty after a small batch, a moment later.
+    #[inline]
+    fn lock_back(&self) -> BackGuard<'_, T> {
+        let mut back = self.back.lock.lock();
+        if back.outbox.len() == 0 && back.lingers {
+            back.lingers = false;
+            drop(back);
+            linger();
+            back = self.back.lock.lock();
+        }
+        back
+    }
+
     fn take_by(&self, deadline: Deadline) -> Result<Option<T>, Interrupted> {
         if ends_wait() {
             return Err(Interrupted);
         }
+        let mut signalled = false;
         loop {
-            let mut back = self.back.lock();
-            if back.outbox.len() == 0 {
-                let mut front = self.front.lock();
-                if front.inbox.len() == 0 {
+            let mut back = self.lock_back();
+            let mut next_taker = None;
+            if signalled || back.outbox.len() == 0 {
+                let mut front = self.front.lock.lock();
+                if signalled {
+                    // Mutant: one taker stays on its way for ever, and no other is signalled.
+                    front.takers_coming -= mutant!("taker_keeps_its_token", 0, 1);
+                }
+                if !self.fill_outbox(&mut back, &mut front) {
                     // Both boxes are empty, and stay so while the front is locked.
                     drop(back);
                     if mutant!("taker_enlists_late") {
                         drop(front); // An element that comes now is signalled to nobody.
-                        front = self.front.lock();
+                        front = self.front.lock.lock();
                     }
-                    match Self::await_element(&self.front, front, deadline) {
-                        Wait::Signalled => continue,
+                    match Self::await_element(&self.front.lock, front, deadline) {
+                        Wait::Signalled => signalled = true,
                         Wait::TimedOut => return Ok(None),
                         Wait::Interrupted => return Err(Interrupted),
                     }
+                    continue;
                 }
-                self.swap(&mut back, &mut front);
+                let left = back.outbox.len() - 1 + front.inbox.len();
+                // Mutant: who arrives leaves the others asleep.
+                let left = mutant!("taker_tells_nobody", 0, left);
+                next_taker = front.signal_taker(left);
             }
-            return Ok(self.pop(back));
+            let item = self.pop(back);
+            drop(next_taker);
+            return Ok(item);
         }
     }
 
@@ -196,37 +286,60 @@ impl<T: Send> TwoLock<T> {
         wait(lock.mutex(), front, |front| &mut front.takers, (), deadline).how
     }
 
-    /// Makes the inbox the outbox, which is empty, and the other way round.
-    fn swap(&self, back: &mut Back<T>, front: &mut Front<T>) {
-        std::mem::swap(&mut back.outbox, &mut front.inbox);
-        self.shown_inbox_len.store(0, Ordering::Relaxed);
-        // Mutant: producers do not see what the swap has moved.
-        let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
-        self.outbox_len.store(moved, Ordering::Release);
+    /// Makes sure that the oldest element is in the outbox; false if there is none.
+    fn fill_outbox(&self, back: &mut Back<T>, front: &mut Front<T>) -> bool {
+        if back.outbox.len() == 0 && front.inbox.len() > 0 {
+            std::mem::swap(&mut back.outbox, &mut front.inbox);
+            self.front.shown_inbox_len.store(0, Ordering::Relaxed);
+            // Mutant: producers do not see what the swap has moved.
+            let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
+            self.back.outbox_len.store(moved, Ordering::Release);
+            back.lingers = back.outbox.len() < SMALL_BATCH;
+        }
+        back.outbox.len() > 0
     }
 
     /// Takes the oldest element out of the outbox and gives the lock up.
+    #[inline]
     fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
         let item = back.outbox.pop()?;
-        self.outbox_len.store(back.outbox.len(), Ordering::Release);
+        self.back
+            .outbox_len
+            .store(back.outbox.len(), Ordering::Release);
         // Mutant: the place that becomes free is signalled to nobody.
-        let wakeups = self.signal_putters(&mut back, mutant!("pop_signals_no_putter", 0, 1));
+        let is_told = back.putters_coming > 0 || mutant!("pop_signals_no_putter");
+        if is_told || back.putters.is_empty() {
+            return Some(item);
+        }
+        let room = self.room(&self.front.lock.lock());
+        let wakeup = self.signal_putter(&mut back, room);
         drop(back);
-        drop(wakeups);
+        drop(wakeup);
         Some(item)
     }
 
-    /// Signals putters after `freed` places have become free, as far as there is room.
+    /// Signals a putter if there is room, unless one is on its way.
+    fn signal_putter(&self, back: &mut Back<T>, room: usize) -> Option<Wakeup> {
+        if room == 0 || back.putters_coming > 0 || back.putters.is_empty() {
+            return None;
+        }
+        back.putters_coming += 1;
+        back.putters.signal_one()
+    }
+
+    /// Signals putters after several places have become free, as far as there is room.
     fn signal_putters(&self, back: &mut Back<T>, freed: usize) -> Vec<Wakeup> {
         if back.putters.is_empty() {
             return Vec::new();
         }
-        let room = self.room(&self.front.lock());
-        back.putters.signal(freed.min(room))
+        let room = self.room(&self.front.lock.lock());
+        let wakeups = back.putters.signal(freed.min(room));
+        back.putters_coming += wakeups.len();
+        wakeups
     }
 
     fn room(&self, front: &Front<T>) -> usize {
-        let queued = || front.inbox.len() + self.outbox_len.load(Ordering::Acquire);
+        let queued = || front.inbox.len() + self.back.outbox_len.load(Ordering::Acquire);
         front
             .capacity
             .map_or(usize::MAX, |capacity| capacity.saturating_sub(queued()))
@@ -234,14 +347,17 @@ impl<T: Send> TwoLock<T> {
 
     /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
     fn with_both(&self, f: impl FnOnce(&mut Back<T>, &mut Front<T>) -> Vec<T>) -> Vec<T> {
-        let mut back = self.back.lock();
-        let mut front = self.front.lock();
+        let mut back = self.back.lock.lock();
+        let mut front = self.front.lock.lock();
         let removed = {
-            let mut back = self.back.visit(&mut back);
-            f(&mut back, &mut self.front.visit(&mut front))
+            let mut back = self.back.lock.visit(&mut back);
+            f(&mut back, &mut self.front.lock.visit(&mut front))
         };
-        self.outbox_len.store(back.outbox.len(), Ordering::Release);
-        self.shown_inbox_len
+        self.back
+            .outbox_len
+            .store(back.outbox.len(), Ordering::Release);
+        self.front
+            .shown_inbox_len
             .store(front.inbox.len(), Ordering::Relaxed);
         drop(front);
         // Mutant: of several places that become free, one is signalled.
@@ -255,7 +371,7 @@ impl<T: Send> TwoLock<T> {
 
 impl<T: Send> BlockingQueue<T> for TwoLock<T> {
     fn offer(&self, item: T) -> Result<(), PutError<T>> {
-        let mut front = self.front.lock();
+        let mut front = self.front.lock.lock();
         if self.room(&front) == 0 {
             return Err(PutError::Full(item));
         }
@@ -274,9 +390,9 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
     }
 
     fn poll(&self) -> Option<T> {
-        let mut back = self.back.lock();
+        let mut back = self.lock_back();
         if back.outbox.len() == 0 {
-            self.swap(&mut back, &mut self.front.lock());
+            self.fill_outbox(&mut back, &mut self.front.lock.lock());
         }
         self.pop(back)
     }
@@ -340,16 +456,22 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
     }
 
     fn visit(&self, look: &mut dyn FnMut(&T)) {
-        let mut back = self.back.lock();
-        let mut front = self.front.lock();
-        let (back, front) = (self.back.visit(&mut back), self.front.visit(&mut front));
+        let mut back = self.back.lock.lock();
+        let mut front = self.front.lock.lock();
+        let (back, front) = (
+            self.back.lock.visit(&mut back),
+            self.front.lock.visit(&mut front),
+        );
         back.outbox.iter().chain(front.inbox.iter()).for_each(look);
     }
 
     fn peek(&self, look: &mut dyn FnMut(&T)) {
-        let mut back = self.back.lock();
-        let mut front = self.front.lock();
-        let (back, front) = (self.back.visit(&mut back), self.front.visit(&mut front));
+        let mut back = self.back.lock.lock();
+        let mut front = self.front.lock.lock();
+        let (back, front) = (
+            self.back.lock.visit(&mut back),
+            self.front.lock.visit(&mut front),
+        );
         back.outbox
             .front()
             .or_else(|| front.inbox.front())
@@ -363,18 +485,18 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
 
     fn len(&self) -> usize {
         // Without the lock only for code that runs under it: nothing moves meanwhile.
-        let front = self.front.lock_unless_visiting();
-        let inbox = self.shown_inbox_len.load(Ordering::Relaxed);
-        let len = inbox + self.outbox_len.load(Ordering::Acquire);
+        let front = self.front.lock.lock_unless_visiting();
+        let inbox = self.front.shown_inbox_len.load(Ordering::Relaxed);
+        let len = inbox + self.back.outbox_len.load(Ordering::Acquire);
         drop(front);
         len
     }
 
     fn remaining_capacity(&self) -> Option<usize> {
-        let front = self.front.lock_unless_visiting();
-        let capacity = self.shown_capacity.load(Ordering::Relaxed);
-        let inbox = self.shown_inbox_len.load(Ordering::Relaxed);
-        let queued = inbox + self.outbox_len.load(Ordering::Acquire);
+        let front = self.front.lock.lock_unless_visiting();
+        let capacity = self.front.shown_capacity.load(Ordering::Relaxed);
+        let inbox = self.front.shown_inbox_len.load(Ordering::Relaxed);
+        let queued = inbox + self.back.outbox_len.load(Ordering::Acquire);
         drop(front);
         (capacity != UNBOUNDED).then(|| capacity.saturating_sub(queued))
     }
@@ -385,10 +507,10 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
             (Bound::Changeable, 0) => return Err(CapacityError::Zero),
             (Bound::Changeable, _) => {}
         }
-        let mut back = self.back.lock();
+        let mut back = self.back.lock.lock();
         let former = {
-            let mut front = self.front.lock();
-            self.shown_capacity.store(capacity, Ordering::Relaxed);
+            let mut front = self.front.lock.lock();
+            self.front.shown_capacity.store(capacity, Ordering::Relaxed);
             front.capacity.replace(capacity)
         };
         // Mutant: of several new places, one is signalled.
@@ -400,8 +522,8 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
     }
 
     fn waiting(&self) -> Option<Waiting> {
-        let back = self.back.lock();
-        let takers = self.front.lock().takers.len();
+        let back = self.back.lock.lock();
+        let takers = self.front.lock.lock().takers.len();
         Some(Waiting {
             takers,
             putters: back.putters.len(),

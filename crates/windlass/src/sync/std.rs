@@ -114,6 +114,13 @@ impl<T> UnsafeCell<T> {
     }
 }
 
+/// Lets about a microsecond pass without giving the core up.
+pub(crate) fn linger() {
+    for _ in 0..128 {
+        std::hint::spin_loop();
+    }
+}
+
 /// Reads the machine's monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
