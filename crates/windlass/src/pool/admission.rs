@@ -16,7 +16,44 @@ use crate::task::{Cancellation, Task, TaskId};
 
 impl Shared {
     /// Has the task run, or refuses it by the pool's policy.
+    ///
+    /// The usual case comes first, on its own and short: the pool runs, it has its core workers,
+    /// nothing is to be noted on the task, and the queue takes it. It is what [`Self::admit`] does
+    /// in that case, with the second look reduced to the one load that it takes to see that there
+    /// is nothing to do.
     pub(crate) fn execute(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        let seen = self.ctl.load();
+        if !seen.is_running() || seen.workers() < self.settings.core() || !self.extras.are_plain() {
+            return self.execute_by_steps(task);
+        }
+        let id = task.id();
+        let offered = self.queue.offer(task);
+        if offered.is_ok() {
+            let seen = self.ctl.load();
+            if seen.is_running() && seen.workers() > 0 {
+                return Ok(());
+            }
+        }
+        self.execute_further(id, offered)
+    }
+
+    /// Goes on after the offer: if the queue has not taken the task, or the pool has changed.
+    #[cold]
+    fn execute_further(
+        self: &Arc<Self>,
+        id: TaskId,
+        offered: Result<(), PutError<Task>>,
+    ) -> Result<(), RejectedExecution> {
+        match offered {
+            Ok(()) => self.look_again(id).or_else(|task| self.reject(task)),
+            Err(refused) => self
+                .admit_beyond_core(refused.into_inner())
+                .or_else(|refused| self.reject(refused)),
+        }
+    }
+
+    #[cold]
+    fn execute_by_steps(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
         match self.admit(self.stamp(task)) {
             Ok(()) => Ok(()),
             Err(refused) => self.reject(refused),
@@ -47,6 +84,11 @@ impl Shared {
                 Err(refused) => task = refused.into_inner(),
             }
         }
+        self.admit_beyond_core(task)
+    }
+
+    /// The third step: a worker beyond core.
+    fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), Refused> {
         match self.add_worker(Some(task), Bound::Maximum) {
             Ok(()) => Ok(()),
             Err(mut not_started) => {

@@ -64,12 +64,20 @@ impl Moment {
         STATES[usize::try_from(self.0 >> COUNT_BITS).unwrap_or(0)]
     }
 
+    #[inline]
     pub(crate) fn workers(self) -> u32 {
         u32::try_from(self.0 & COUNT_MASK).unwrap_or(MOST_WORKERS)
     }
 
-    pub(crate) fn is_running(self) -> bool {
-        self.state() == RunState::Running
+    #[inline]
+    pub(crate) const fn is_running(self) -> bool {
+        self.0 >> COUNT_BITS == RunState::Running as u64
+    }
+
+    /// Whether queued tasks are not to be run any more.
+    #[inline]
+    pub(crate) const fn is_stopped(self) -> bool {
+        self.0 >> COUNT_BITS >= RunState::Stop as u64
     }
 }
 
@@ -78,6 +86,7 @@ impl Ctl {
         Self(AtomicU64::new(Moment::new(RunState::Running, 0).0))
     }
 
+    #[inline]
     pub(crate) fn load(&self) -> Moment {
         Moment(self.0.load(Ordering::SeqCst))
     }

@@ -89,6 +89,7 @@ impl ThreadPoolExecutor {
         Self(Arc::new(Handle(shared)))
     }
 
+    #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.0
     }
@@ -332,10 +333,12 @@ impl ThreadPoolExecutor {
 }
 
 impl Executor for ThreadPoolExecutor {
+    #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         self.shared().execute(task)
     }
 
+    #[inline]
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         match &self.shared().extras.prepare {
             None => task,

@@ -93,6 +93,7 @@ impl Settings {
         })
     }
 
+    #[inline]
     pub(crate) fn core(&self) -> u32 {
         self.core.load(Ordering::SeqCst)
     }

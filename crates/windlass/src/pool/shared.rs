@@ -59,6 +59,14 @@ pub(crate) struct Extras {
     pub(crate) reuses_workers: bool,
 }
 
+impl Extras {
+    /// Whether a submission is nothing but an offer to the queue.
+    #[inline]
+    pub(crate) const fn are_plain(&self) -> bool {
+        self.hooks.is_none() && !self.grows_eagerly
+    }
+}
+
 impl Shared {
     pub(crate) fn new(
         settings: Settings,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ctl::{Moment, RunState};
+use super::ctl::Moment;
 use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
 use super::settings::Figures;
@@ -28,28 +28,56 @@ const SLICE: Duration = Duration::from_millis(20);
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = Record::current();
-    let mut next = worker.take_first();
+    let mut task = worker.take_first();
     loop {
-        let at_hand = next.take().or_else(|| task_at_hand(pool));
-        let Some(task) = at_hand.or_else(|| next_task(pool, &me)) else {
-            return Retire::Done;
-        };
-        settle_interrupt(pool, &me);
-        worker.begin();
-        let ended = match &pool.extras.hooks {
-            None => run_plain(task),
-            Some(hooks) => run_hooked(task, &**hooks),
-        };
-        worker.end();
-        match ended {
-            Ok(()) => {}
-            Err(failure) if pool.extras.reuses_workers => {
-                me.take_flag();
-                pool.report(&failure);
-                discard(failure);
-            }
-            Err(failure) => return Retire::Failed(failure),
+        if task.is_none() {
+            task = next_task(pool, &me);
         }
+        if task.is_none() {
+            return Retire::Done;
+        }
+        if let Err(failure) = perform(pool, worker, &me, &mut task) {
+            return Retire::Failed(failure);
+        }
+        // The short way, round and round, for as long as there are tasks. Each has a variable of
+        // its own and stays in it: see `Task::run_in`.
+        loop {
+            let mut task = task_at_hand(pool);
+            if task.is_none() {
+                break;
+            }
+            if let Err(failure) = perform(pool, worker, &me, &mut task) {
+                return Retire::Failed(failure);
+            }
+        }
+    }
+}
+
+/// Runs one task and accounts for it; fails if that costs the worker its life.
+#[inline]
+fn perform(
+    pool: &Shared,
+    worker: &Worker,
+    me: &Record,
+    task: &mut Option<Task>,
+) -> Result<(), Failure> {
+    settle_interrupt(pool, me);
+    worker.begin();
+    let ended = match &pool.extras.hooks {
+        None => run_plain(task),
+        Some(hooks) => task
+            .take()
+            .map_or(Ok(()), |task| run_hooked(task, &**hooks)),
+    };
+    worker.end();
+    match ended {
+        Err(failure) if pool.extras.reuses_workers => {
+            me.take_flag();
+            pool.report(&failure);
+            discard(failure);
+            Ok(())
+        }
+        ended => ended,
     }
 }
 
@@ -58,13 +86,13 @@ fn settle_interrupt(pool: &Shared, me: &Record) {
     // The order matters: an interrupt from `shutdown_now` that is cleared here was sent after the
     // state had changed, and so the state says it again.
     me.take_flag();
-    if pool.ctl.load().state() >= RunState::Stop {
+    if pool.ctl.load().is_stopped() {
         me.set_flag();
     }
 }
 
-fn run_plain(task: Task) -> Result<(), Failure> {
-    match catch(|| task.run_and_tell()) {
+fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
+    match catch(|| Task::run_in(task)) {
         Ok(Ran::Well | Ran::Void) => Ok(()),
         Ok(Ran::Failed(failure)) => {
             // Perhaps nobody else has a hold of it, and its payload may panic when it is dropped.
@@ -134,7 +162,7 @@ fn decide(
     queue_is_empty: impl Fn() -> bool,
 ) -> Next {
     let workers = seen.workers();
-    if seen.state() >= RunState::Stop || (!seen.is_running() && queue_is_empty()) {
+    if seen.is_stopped() || (!seen.is_running() && queue_is_empty()) {
         return Next::Finish;
     }
     let may_time_out = figures.core_timeout || workers > figures.core;
@@ -152,15 +180,17 @@ fn decide(
 ///
 /// Says nothing that [`decide`] would not say too. It is a shorter way through it, on which no
 /// patience is worked out and the worker does not make ready for a wait.
+#[inline]
 fn task_at_hand(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();
-    if seen.state() >= RunState::Stop || seen.workers() > pool.settings.maximum() {
+    if seen.is_stopped() || seen.workers() > pool.settings.maximum() {
         return None;
     }
     pool.queue.poll()
 }
 
 /// Waits for the next task; `None` if the worker is to end, and then it is no longer counted.
+#[cold]
 fn next_task(pool: &Shared, me: &Arc<Record>) -> Option<Task> {
     let mut timed_out = false;
     let mut retirements = pool.retirements();

@@ -5,6 +5,7 @@
 //! neither. Blocks that have become empty are kept, a few of them, and used again.
 
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 
 /// Elements in a block.
 const BLOCK: usize = 128;
@@ -12,17 +13,24 @@ const BLOCK: usize = 128;
 /// Empty blocks that are kept for later.
 const SPARE: usize = 4;
 
+/// A piece of the sequence.
+///
+/// Its elements are wrapped so that the compiler need not keep one ready in memory, to be dropped
+/// should the allocator panic: it can move an element straight into its place. Whoever takes one
+/// out unwraps it; [`Blocks`] drops those that are left.
+type Block<T> = VecDeque<ManuallyDrop<T>>;
+
 /// The sequence: first `head`, then `middle`, then `tail`.
 ///
 /// Elements enter at the tail and leave at the head, which is therefore filled only by turning
 /// another block into it. So neither end has to look for its block.
 #[derive(Debug)]
 pub(super) struct Blocks<T> {
-    head: VecDeque<T>,
+    head: Block<T>,
     /// Blocks between the ends; none of them is empty.
-    middle: VecDeque<VecDeque<T>>,
-    tail: VecDeque<T>,
-    spare: Vec<VecDeque<T>>,
+    middle: VecDeque<Block<T>>,
+    tail: Block<T>,
+    spare: Vec<Block<T>>,
     len: usize,
 }
 
@@ -48,7 +56,7 @@ impl<T> Blocks<T> {
         if self.tail.len() == self.tail.capacity() {
             self.next_tail();
         }
-        self.tail.push_back(item);
+        self.tail.push_back(ManuallyDrop::new(item));
         self.len += 1;
     }
 
@@ -68,9 +76,9 @@ impl<T> Blocks<T> {
         if self.head.is_empty() {
             self.next_head();
         }
-        let item = self.head.pop_front()?;
-        self.len -= 1;
-        Some(item)
+        let item = self.head.pop_front().map(ManuallyDrop::into_inner);
+        self.len -= usize::from(item.is_some());
+        item
     }
 
     /// Puts the next block in the place of the head, which is empty.
@@ -84,13 +92,13 @@ impl<T> Blocks<T> {
         self.keep(empty);
     }
 
-    fn keep(&mut self, block: VecDeque<T>) {
+    fn keep(&mut self, block: Block<T>) {
         if block.capacity() > 0 && self.spare.len() < SPARE {
             self.spare.push(block);
         }
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &VecDeque<T>> {
+    fn blocks(&self) -> impl Iterator<Item = &Block<T>> {
         let ends = |block| std::iter::once(block);
         ends(&self.head).chain(&self.middle).chain(ends(&self.tail))
     }
@@ -100,7 +108,7 @@ impl<T> Blocks<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.blocks().flatten()
+        self.blocks().flatten().map(|item| &**item)
     }
 
     /// Takes out the element at this place.
@@ -117,7 +125,7 @@ impl<T> Blocks<T> {
         let item = block.remove(at)?;
         self.len -= 1;
         self.middle.retain(|block| !block.is_empty());
-        Some(item)
+        Some(ManuallyDrop::into_inner(item))
     }
 
     /// Takes everything out, in order.
@@ -138,6 +146,12 @@ impl<T> Blocks<T> {
             }
         }
         removed
+    }
+}
+
+impl<T> Drop for Blocks<T> {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
     }
 }
 

@@ -157,7 +157,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Appends, and signals a taker if one is needed.
-    #[inline]
+    #[inline(always)]
     fn push(&self, front: &mut Front<T>, item: T) -> Option<Wakeup> {
         front.inbox.push(item);
         let len = front.inbox.len();
@@ -220,13 +220,13 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Locks the back; where the outbox is empty after a small batch, a moment later.
-    #[inline]
+    #[inline(always)]
     fn lock_back(&self) -> BackGuard<'_, T> {
         let mut back = self.back.lock.lock();
         if back.outbox.len() == 0 && back.lingers {
             back.lingers = false;
             drop(back);
-            linger();
+            linger(|| self.front.shown_inbox_len.load(Ordering::Relaxed) > 0);
             back = self.back.lock.lock();
         }
         back
@@ -300,22 +300,30 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Takes the oldest element out of the outbox and gives the lock up.
-    #[inline]
+    ///
+    /// The element is never taken out of its `Option` on the way: each time it were, it would be
+    /// copied.
+    #[inline(always)]
     fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
-        let item = back.outbox.pop()?;
+        let item = back.outbox.pop();
         self.back
             .outbox_len
             .store(back.outbox.len(), Ordering::Release);
         // Mutant: the place that becomes free is signalled to nobody.
         let is_told = back.putters_coming > 0 || mutant!("pop_signals_no_putter");
-        if is_told || back.putters.is_empty() {
-            return Some(item);
+        if !is_told && !back.putters.is_empty() {
+            self.let_putter_in(back);
         }
+        item
+    }
+
+    /// Signals a putter if there is room, and gives the lock up.
+    #[cold]
+    fn let_putter_in(&self, mut back: BackGuard<'_, T>) {
         let room = self.room(&self.front.lock.lock());
         let wakeup = self.signal_putter(&mut back, room);
         drop(back);
         drop(wakeup);
-        Some(item)
     }
 
     /// Signals a putter if there is room, unless one is on its way.

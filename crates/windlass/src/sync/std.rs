@@ -114,10 +114,16 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Lets about a microsecond pass without giving the core up.
-pub(crate) fn linger() {
-    for _ in 0..128 {
-        std::hint::spin_loop();
+/// Keeps the core busy for a moment, a microsecond at least and four at most, which is less than
+/// it costs to sleep and be woken; looks from time to time whether it is over.
+pub(crate) fn linger(is_over: impl Fn() -> bool) {
+    for _ in 0..4 {
+        for _ in 0..96 {
+            std::hint::spin_loop();
+        }
+        if is_over() {
+            return;
+        }
     }
 }
 

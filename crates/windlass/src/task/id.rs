@@ -22,25 +22,32 @@ const BLOCK: u64 = 1 << 12;
 
 // Not behind the door of `sync`: a counter that orders nothing is no part of any protocol, and a
 // model would only spend its time on it.
-static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    static BLOCK_LEFT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The first number of a new block. The number before it is not given out: a thread that comes to
+/// such a one has used its block up.
+#[cold]
+fn first_of_block() -> u64 {
+    NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed) + 1
 }
 
 impl TaskId {
+    #[inline]
     pub(crate) fn next() -> Self {
-        let number = BLOCK_LEFT.try_with(|block| {
-            let (mut next, mut end) = block.get();
-            if next == end {
-                next = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
-                end = next + BLOCK;
+        let number = NEXT.try_with(|number| {
+            let mut next = number.get();
+            if next % BLOCK == 0 {
+                next = first_of_block();
             }
-            block.set((next + 1, end));
+            number.set(next + 1);
             next
         });
         // While a thread's locals are being dropped it spends a whole block on one number.
-        let number = number.unwrap_or_else(|_| NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed));
+        let number = number.unwrap_or_else(|_| first_of_block());
         Self(NonZeroU64::new(number).expect("numbers start at one and do not run out"))
     }
 

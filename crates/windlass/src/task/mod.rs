@@ -136,6 +136,13 @@ impl Task {
         self.erased.run()
     }
 
+    /// Like [`run_and_tell`](Self::run_and_tell), for a task that stays where it is; the slot is
+    /// empty afterwards.
+    #[inline]
+    pub(crate) fn run_in(slot: &mut Option<Self>) -> Ran {
+        Erased::run_in(slot, |task| &mut task.erased).unwrap_or(Ran::Void)
+    }
+
     /// Identifies the task; its handle has the same id.
     #[must_use]
     pub const fn id(&self) -> TaskId {
