@@ -4,6 +4,7 @@
 //! panics are contained; a panic payload whose own drop panics is leaked rather than dropped again.
 
 use std::any::Any;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `f`; gives the payload of its panic.
@@ -34,15 +35,15 @@ pub(crate) fn discard_payload(payload: Box<dyn Any + Send>) {
 
 /// A place for a value of the user's whose drop, should it panic, panics to nobody.
 #[derive(Debug)]
-pub(crate) struct Contained<V>(Option<V>);
+pub(crate) struct Contained<V>(ManuallyDrop<Option<V>>);
 
 impl<V> Contained<V> {
     pub(crate) const fn new(value: V) -> Self {
-        Self(Some(value))
+        Self(ManuallyDrop::new(Some(value)))
     }
 
     pub(crate) const fn empty() -> Self {
-        Self(None)
+        Self(ManuallyDrop::new(None))
     }
 
     /// Keeps the value, in the place of one that was there.
@@ -52,19 +53,21 @@ impl<V> Contained<V> {
         }
     }
 
-    pub(crate) const fn take(&mut self) -> Option<V> {
+    pub(crate) fn take(&mut self) -> Option<V> {
         self.0.take()
     }
 
-    pub(crate) const fn get(&self) -> Option<&V> {
+    pub(crate) fn get(&self) -> Option<&V> {
         self.0.as_ref()
     }
 }
 
 impl<V> Drop for Contained<V> {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(value) = self.0.take() {
-            discard(value);
+        // Mostly empty by now, and then there is nothing to do, nor afterwards by the compiler.
+        if self.0.is_some() {
+            discard(self.0.take());
         }
     }
 }

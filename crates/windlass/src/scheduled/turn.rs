@@ -105,6 +105,10 @@ impl Runnable for Turn {
         self.cell.fail(failure)
     }
 
+    fn set_fate(&self, fate: Cancellation) {
+        self.cell.set_fate(fate);
+    }
+
     fn state(&self) -> Snapshot {
         self.cell.state()
     }

@@ -10,9 +10,8 @@ use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::{Header, Labels};
 use super::id::TaskId;
-use super::runnable::{Awaitable, Runnable};
+use super::runnable::Runnable;
 use super::schedule::Schedule;
-use super::state::State;
 use super::{FutureTask, Task};
 
 /// What a task is to carry besides its code.
@@ -67,6 +66,7 @@ impl TaskBuilder {
     }
 
     /// Makes the task, and the handle to what it returns.
+    #[inline]
     pub fn build_with_handle<T: Send + 'static>(
         self,
         body: impl FnOnce() -> T + Send + 'static,
@@ -75,14 +75,12 @@ impl TaskBuilder {
     }
 
     /// Makes the task, and the handle to what it returns; an error is the task's failure.
+    #[inline]
     pub(crate) fn build_fallible<T: Send + 'static>(
         self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        let header = Header::new(TaskId::next(), self.labels);
-        let cell = Cell::new(header, State::new(), Once(body));
-        let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
-        (Task::of_cell(cell), TaskHandle::new(awaitable))
+        Self::halves(Header::new(TaskId::next(), self.labels), body)
     }
 
     /// Makes a task that is due later, and its handle.
@@ -91,10 +89,20 @@ impl TaskBuilder {
         schedule: Arc<Schedule>,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
-        let cell = Cell::new(header, State::new(), Once(body));
-        let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
-        (Task::of_cell(cell), TaskHandle::new(awaitable))
+        Self::halves(
+            Header::scheduled(TaskId::next(), self.labels, schedule),
+            body,
+        )
+    }
+
+    #[inline]
+    fn halves<T: Send + 'static>(
+        header: Header,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        let id = header.id();
+        let (runs, waits) = Cell::pair(header, Once(body));
+        (Task::half(id, runs), TaskHandle::new(waits.awaitable()))
     }
 
     /// Makes a task that can run again and again, and its handle.
@@ -104,9 +112,8 @@ impl TaskBuilder {
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
         let header = Header::scheduled(TaskId::next(), self.labels, schedule);
-        let cell = Cell::new(header, State::new(), Repeating(body));
-        let awaitable: Arc<dyn Awaitable<()>> = Arc::clone(&cell) as _;
-        (cell, TaskHandle::new(awaitable))
+        let (runs, waits) = Cell::pair(header, Repeating(body));
+        (Arc::new(runs), TaskHandle::new(waits.awaitable()))
     }
 
     /// Makes a [`FutureTask`], to be run or completed by hand.
@@ -115,11 +122,7 @@ impl TaskBuilder {
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
         let header = Header::new(TaskId::next(), self.labels);
-        FutureTask::of_cell(Cell::new(
-            header,
-            State::settable(),
-            Once(move || Ok(body())),
-        ))
+        FutureTask::of_cell(Cell::new(header, Once(move || Ok(body()))))
     }
 
     fn labels(&mut self) -> &mut Labels {

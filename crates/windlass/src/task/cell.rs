@@ -1,13 +1,17 @@
-//! The closure, then the result, and who waits for it: one allocation for all of a submitted task.
+//! The closure, then the result: one allocation for all of a submitted task.
 //!
-//! Who may touch what is decided by [`State`] alone. The *body* belongs to the winner of `start`,
-//! or, while nobody has started, to the winner of `cancel` or `claim`. The *outcome* is written by
-//! the one runner (or the one claimer, for tasks that can be completed from outside) before `DONE`
-//! is published without `CANCELLED`, and only read afterwards. The *runner* pointer is followed
-//! only by a canceller that has set `INTERRUPTING`, and the runner does not leave `run` while that
-//! bit is set, so the record it points to is alive.
+//! Who may touch what is decided by [`State`] alone. The *content* is first the body. It belongs to
+//! the winner of `start`, or, while nobody has started, to the winner of `cancel` or `claim`. The
+//! one runner takes the body out and writes the outcome in its place before `DONE` is published
+//! without `CANCELLED` and `CLAIMED`; afterwards it is only read. Whoever has won `claim` writes to
+//! a place apart, *set*, before `DONE` is published with `CLAIMED`: so the content is never in
+//! dispute between the two. The *runner* pointer is followed only by a canceller that has set
+//! `INTERRUPTING`, and the runner does not leave `run` while that bit is set, so the record it
+//! points to is alive.
 //!
-//! A version with locks in the place of the two cells is the comparison in the benchmarks.
+//! The cell is freed by whoever gives up the last [`Ref`] to it. The references are counted in the
+//! state's word: a run that nobody waits for ends and lets go of the cell in one step, which an
+//! `Arc` cannot.
 
 #![expect(
     unsafe_code,
@@ -16,34 +20,43 @@
 
 mod awaiting;
 
-use std::ptr;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
-use super::runnable::{Awaitable, Ran, Runnable};
+use super::runnable::{Awaitable, Ran, Runnable, Untyped};
 use super::state::{Cancelled, Finished, Snapshot, State};
-use super::waiters::{Callbacks, Waiters};
+use super::waiters::Callbacks;
 use crate::containment::{Contained, catch, contain, discard};
 use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{UnsafeCell, mutant, thread};
 
-/// The part of a cell that does not depend on the type of its body.
-pub(super) struct Core<T> {
-    state: State,
+/// The part of a cell that depends on no type.
+#[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
+pub(super) struct Head {
     header: Header,
-    /// The record of the running thread; null before it is known and after the run.
+    state: State,
+    /// The record of the running thread; null before it is known.
     runner: AtomicPtr<Record>,
-    outcome: UnsafeCell<Contained<Result<T, Failure>>>,
-    waiters: Waiters,
 }
 
 /// A task with a result.
+#[repr(C)] // The head comes first: see `Counted`.
 pub(super) struct Cell<T, B> {
-    core: Core<T>,
-    body: UnsafeCell<Contained<B>>,
+    head: Head,
+    content: UnsafeCell<Contained<Content<T, B>>>,
+    /// The outcome of a task that was completed from outside.
+    set: UnsafeCell<Contained<Box<Result<T, Failure>>>>,
+}
+
+enum Content<T, B> {
+    Body(B),
+    Outcome(Result<T, Failure>),
 }
 
 // SAFETY: body and outcome are reached by one thread at a time, or read only, as the header of
@@ -53,91 +66,228 @@ unsafe impl<T: Send, B: Send> Sync for Cell<T, B> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
 
+/// What a [`Ref`] can refer to.
+///
+/// # Safety
+///
+/// Every value of the type is a [`Cell`], and so has its [`Head`] at its address.
+pub(super) unsafe trait Counted {}
+
+// SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
+unsafe impl<T, B> Counted for Cell<T, B> {}
+// SAFETY: nothing but cells is `Awaitable`.
+unsafe impl<T> Counted for dyn Awaitable<T> {}
+// SAFETY: nothing but cells is `Untyped`.
+unsafe impl Counted for dyn Untyped {}
+
+/// A counted reference to a cell.
+pub(super) struct Ref<D: Counted + ?Sized>(NonNull<D>);
+
+// SAFETY: a reference gives shared access, and the last one gives the cell away to be dropped.
+unsafe impl<D: Counted + Send + Sync + ?Sized> Send for Ref<D> {}
+// SAFETY: as above.
+unsafe impl<D: Counted + Send + Sync + ?Sized> Sync for Ref<D> {}
+
+impl<D: Counted + ?Sized> Ref<D> {
+    pub(super) fn head(&self) -> &Head {
+        // SAFETY: by the contract of `Counted`; the cell lives as long as there are references.
+        unsafe { self.0.cast::<Head>().as_ref() }
+    }
+
+    /// Lets go of a reference that is counted no longer.
+    fn leave(self, last: bool) {
+        let cell = ManuallyDrop::new(self).0;
+        if last {
+            // SAFETY: cells are made as boxes, and no reference is left to this one.
+            drop(unsafe { Box::from_raw(cell.as_ptr()) });
+        }
+    }
+}
+
+impl<D: Counted + ?Sized> Drop for Ref<D> {
+    fn drop(&mut self) {
+        if self.head().state.release() {
+            // SAFETY: cells are made as boxes, and this was the last reference.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl<D: Counted + ?Sized> Clone for Ref<D> {
+    fn clone(&self) -> Self {
+        self.head().state.retain();
+        Self(self.0)
+    }
+}
+
+impl<D: Counted + ?Sized> Deref for Ref<D> {
+    type Target = D;
+
+    fn deref(&self) -> &D {
+        // SAFETY: the cell lives as long as there are references.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T: Send + 'static, B: Body<T> + 'static> Ref<Cell<T, B>> {
+    /// The same reference, without the type of the body.
+    #[inline]
+    pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
+        Ref(ManuallyDrop::new(self).0)
+    }
+}
+
+impl<T> Ref<dyn Awaitable<T>> {
+    /// The same reference, without the type of the result.
+    pub(super) fn untyped(self) -> Ref<dyn Untyped> {
+        let untyped = (*self).untyped();
+        Ref(untyped(ManuallyDrop::new(self).0.cast()))
+    }
+}
+
+impl<T: Send, B: Body<T>> Ref<Cell<T, B>> {
+    /// Runs the task and lets go of it.
+    pub(super) fn run_and_leave(self) -> Ran {
+        if !self.head.state.start() {
+            return Ran::Void;
+        }
+        Record::with_current(|me| {
+            self.head.set_runner(me);
+            let Some((outcome, ran)) = self.run_body() else {
+                return Ran::Void;
+            };
+            match self.finish(outcome, true) {
+                Finished::Lost => return Ran::Void,
+                Finished::Won { .. } => {}
+                Finished::Released { last } => self.leave(last),
+            }
+            ran
+        })
+    }
+}
+
 impl<T: Send, B: Body<T>> Cell<T, B> {
-    pub(super) fn new(header: Header, state: State, body: B) -> Arc<Self> {
-        let core = Core {
-            state,
-            header,
+    /// A cell with one reference to it.
+    pub(super) fn new(header: Header, body: B) -> Ref<Self> {
+        Ref(Self::with_refs(1, header, body))
+    }
+
+    /// A cell with two references to it.
+    #[inline]
+    pub(super) fn pair(header: Header, body: B) -> (Ref<Self>, Ref<Self>) {
+        let cell = Self::with_refs(2, header, body);
+        (Ref(cell), Ref(cell))
+    }
+
+    #[inline]
+    fn with_refs(refs: u64, header: Header, body: B) -> NonNull<Self> {
+        let head = Head {
+            state: State::new(refs, Cancellation::Dropped as u8),
             runner: AtomicPtr::new(ptr::null_mut()),
-            outcome: UnsafeCell::new(Contained::empty()),
-            waiters: Waiters::default(),
+            header,
         };
-        Arc::new(Self {
-            core,
-            body: UnsafeCell::new(Contained::new(body)),
+        let cell = Box::new(Self {
+            head,
+            content: UnsafeCell::new(Contained::new(Content::Body(body))),
+            set: UnsafeCell::new(Contained::empty()),
+        });
+        NonNull::from(Box::leak(cell))
+    }
+
+    /// Runs `run` as the one runner, unless there is one or the task is done.
+    fn as_runner<R>(&self, run: impl FnOnce(&Arc<Record>) -> R) -> Option<R> {
+        let started = self.head.state.start();
+        started.then(|| {
+            Record::with_current(|me| {
+                self.head.set_runner(me);
+                run(me)
+            })
         })
     }
 
-    /// Runs `run` as the one runner, unless there is one or the task is done. Passes on what `run`
-    /// says: whether it has reset the task, which then is no longer this thread's.
-    fn as_runner(&self, run: impl FnOnce(&Arc<Record>) -> bool) -> bool {
-        if !self.core.state.start() {
-            return false;
-        }
-        Record::with_current(|me| {
-            self.core.set_runner(me);
-            match catch(|| run(me)) {
-                Ok(true) => true,
-                ended => {
-                    self.core.await_delivery();
-                    ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-                }
-            }
+    fn take_content(&self) -> Option<Content<T, B>> {
+        self.content.with_mut(|content| {
+            // SAFETY: the caller owns the content: as the winner of `start`, or of `cancel` or
+            // `claim` over a task that was not running, or as the only reader of its outcome.
+            unsafe { (*content).take() }
         })
+    }
+
+    fn put_content(&self, value: Content<T, B>) {
+        self.content.with_mut(|content| {
+            // SAFETY: the caller is the runner, and nobody else reads or writes the content before
+            // it publishes the end or resets the task.
+            unsafe { (*content).put(value) }
+        });
     }
 
     fn take_body(&self) -> Option<B> {
-        self.body.with_mut(|body| {
-            // SAFETY: the caller has won `start`, or `cancel` or `claim` over a task that was not
-            // running, so nobody else touches the body.
-            unsafe { (*body).take() }
-        })
+        match self.take_content() {
+            Some(Content::Body(body)) => Some(body),
+            _ => None,
+        }
+    }
+
+    /// Runs the body for the last or only time; gives its outcome, and what to say of the run.
+    #[inline]
+    fn run_body(&self) -> Option<(Result<T, Failure>, Ran)> {
+        let body = self.take_body()?;
+        let outcome =
+            catch(|| body.run_once()).unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+        let ran = match &outcome {
+            Ok(_) => Ran::Well,
+            Err(failure) => Ran::Failed(failure.clone()),
+        };
+        Some((outcome, ran))
+    }
+
+    /// Ends a run with this outcome; see [`State::finish`].
+    #[inline]
+    fn finish(&self, outcome: Result<T, Failure>, leaves: bool) -> Finished {
+        let failed = outcome.is_err();
+        self.put_content(Content::Outcome(outcome));
+        let finished = self.head.state.finish(failed, leaves);
+        match finished {
+            Finished::Won { awaited: true } => self.head.call(self.head.release()),
+            Finished::Won { awaited: false } | Finished::Released { .. } => {}
+            Finished::Lost => {
+                discard(self.take_content());
+                self.head.await_claimer();
+                self.head.await_delivery();
+            }
+        }
+        finished
+    }
+
+    /// The outcome of a task that is done and was not cancelled, in its place.
+    fn look(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
+        if state.is_claimed() {
+            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through; and who reads in
+            // place does not take at the same time.
+            let set = self.set.with(|set| unsafe { &*set });
+            return set.get().map(|outcome| &**outcome);
+        }
+        // SAFETY: `DONE` alone was seen, so the runner is through; and who reads in place does not
+        // take at the same time.
+        let content = self.content.with(|content| unsafe { &*content });
+        match content.get() {
+            Some(Content::Outcome(outcome)) => Some(outcome),
+            _ => None,
+        }
     }
 
     /// Releases those who wait for a task that has not run and never will, and drops its body.
     fn settle_unstarted(&self, awaited: bool) -> Callbacks {
-        let callbacks = self.core.release(awaited);
+        let callbacks = self.head.release_if(awaited);
         // Mutant: what the body captured lives as long as the handle.
         if !mutant!("task_keep_cancelled_body") {
-            discard(self.take_body());
+            discard(self.take_content());
         }
         callbacks
     }
 }
 
-impl<T> Core<T> {
-    fn write(&self, outcome: Result<T, Failure>) {
-        self.outcome.with_mut(|place| {
-            // SAFETY: the caller is the one writer (the runner, or the holder of the claim), and
-            // nobody reads before `DONE` is published without `CANCELLED`.
-            unsafe { (*place).put(outcome) }
-        });
-    }
-
-    /// Takes back an outcome that was written and could not be published.
-    fn take_back(&self) -> Option<Result<T, Failure>> {
-        self.outcome.with_mut(|place| {
-            // SAFETY: the caller is the one writer, and the task was cancelled, so nobody reads.
-            unsafe { (*place).take() }
-        })
-    }
-
-    /// Ends a run with this outcome; false if the task was cancelled or completed meanwhile.
-    fn finish(&self, outcome: Result<T, Failure>) -> bool {
-        if self.state.is_settable() && self.state.claim().is_none() {
-            discard(outcome);
-            return false;
-        }
-        let failed = outcome.is_err();
-        self.write(outcome);
-        let finished = self.state.finish(failed);
-        match finished {
-            Finished::Won { awaited } => self.call(self.release(awaited)),
-            Finished::Lost => discard(self.take_back()),
-        }
-        finished != Finished::Lost
-    }
-
+impl Head {
     /// Whoever has claimed the result publishes it next: waits for that, so that an attempt that
     /// came too late leaves a task that is done.
     fn await_claimer(&self) {
@@ -184,7 +334,7 @@ impl<T> Core<T> {
         if let Some(tell) = tell {
             contain(|| self.tell_runner(tell));
         }
-        self.release(awaited)
+        self.release_if(awaited)
     }
 
     /// Shows `tell` the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
@@ -208,198 +358,193 @@ impl<T> Core<T> {
         tell(runner);
     }
 
-    /// Wakes all who wait; gives those who want to be called.
-    fn release(&self, awaited: bool) -> Callbacks {
-        // Mutant: those who wait are never told.
-        if awaited && !mutant!("task_release_nobody") {
-            self.waiters.release()
+    fn release_if(&self, awaited: bool) -> Callbacks {
+        if awaited {
+            self.release()
         } else {
             Callbacks::default()
         }
+    }
+
+    /// Wakes all who wait; gives those who want to be called.
+    fn release(&self) -> Callbacks {
+        // Mutant: those who wait are never told.
+        if mutant!("task_release_nobody") {
+            return Callbacks::default();
+        }
+        self.header.waiters().release()
     }
 
     fn call(&self, callbacks: Callbacks) {
         callbacks.call(self.state.load());
     }
 
-    /// How the task ended, if it has, with the value moved out.
-    ///
-    /// For the one handle of a task whose value nobody else reads: the caller has it exclusively.
-    pub(super) fn take_outcome(&self) -> Option<Result<T, ExecutionError>> {
-        let state = self.state.load();
-        if !state.is_done() {
-            return None;
-        }
-        if state.is_cancelled() {
-            return Some(Err(cancelled(state)));
-        }
-        let taken = self.outcome.with_mut(|outcome| {
-            // SAFETY: `DONE` without `CANCELLED` was seen, so the writer is through, and the
-            // caller is the only reader.
-            let outcome = unsafe { &mut *outcome };
-            match outcome.get() {
-                Some(Err(failure)) => Some(Err(failure.clone())),
-                _ => outcome.take(),
-            }
-        });
-        Some(match taken {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(failure)) => Err(ExecutionError::Failed(failure)),
-            None => Err(ExecutionError::Taken),
-        })
-    }
-
-    /// How the task ended, if it has.
-    ///
-    /// For tasks whose value is only ever read in place; `T: Sync` since many may do so.
-    pub(super) fn outcome(&self) -> Option<Result<&T, ExecutionError>>
-    where
-        T: Sync,
-    {
-        let state = self.state.load();
-        if !state.is_done() {
-            return None;
-        }
-        if state.is_cancelled() {
-            return Some(Err(cancelled(state)));
-        }
-        let outcome = self.outcome.with(|outcome| {
-            // SAFETY: `DONE` without `CANCELLED` was seen, so the writer is through, and nobody
-            // writes or moves the value while there are shared handles.
-            unsafe { &*outcome }
-        });
-        outcome.get().map(|outcome| match outcome {
-            Ok(value) => Ok(value),
-            Err(failure) => Err(ExecutionError::Failed(failure.clone())),
-        })
-    }
-
     pub(super) fn state(&self) -> Snapshot {
         self.state.load()
     }
-}
 
-fn cancelled(state: Snapshot) -> ExecutionError {
-    ExecutionError::Cancelled(Cancellation::from_number(state.why()))
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
 }
 
 impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
     fn run(&self) -> Ran {
-        let mut ran = Ran::Void;
-        self.as_runner(|_| {
-            if let Some(body) = self.take_body() {
-                let outcome = catch(|| body.run_once());
-                let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
-                let seen = match &outcome {
-                    Ok(_) => Ran::Well,
-                    Err(failure) => Ran::Failed(failure.clone()),
-                };
-                if self.core.finish(outcome) {
-                    ran = seen;
-                }
-            }
-            false
+        let ran = self.as_runner(|_| {
+            let (outcome, ran) = self.run_body()?;
+            (self.finish(outcome, false) != Finished::Lost).then_some(ran)
         });
-        ran
+        ran.flatten().unwrap_or(Ran::Void)
     }
 
     fn run_and_reset(&self) -> Ran {
-        let mut ran = Ran::Void;
         let round = |me: &Arc<Record>| {
-            let Some(mut body) = self.take_body() else {
-                return false;
-            };
+            let mut body = self.take_body()?;
             let outcome = catch(|| body.run_again());
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
             if let Err(failure) = outcome {
                 discard(body);
-                if self.core.finish(Err(failure.clone())) {
-                    ran = Ran::Failed(failure);
-                }
-                return false;
+                let stands = self.finish(Err(failure.clone()), false) != Finished::Lost;
+                return stands.then_some(Ran::Failed(failure));
             }
-            self.body.with_mut(|place| {
-                // SAFETY: this thread has won `start` and gives the body up with the reset.
-                unsafe { (*place).put(body) };
-            });
-            let reset = self.core.reset(me);
-            if reset {
-                ran = Ran::Well;
-            } else {
-                discard(self.take_body());
+            self.put_content(Content::Body(body));
+            if self.head.reset(me) {
+                return Some(Ran::Well);
             }
-            reset
+            discard(self.take_content());
+            self.head.await_delivery();
+            None
         };
-        if B::REPEATS {
-            self.as_runner(round);
-        }
-        ran
+        let ran = B::REPEATS.then(|| self.as_runner(round));
+        ran.flatten().flatten().unwrap_or(Ran::Void)
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        let callbacks = match self.core.state.cancel(interrupt, why as u8) {
+        let callbacks = match self.head.state.cancel(interrupt, why as u8) {
             Cancelled::TooLate => {
-                self.core.await_claimer();
+                self.head.await_claimer();
                 return false;
             }
             Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
             Cancelled::Running { awaited } => {
                 let tell = interrupt.then_some(Record::interrupt);
-                self.core.settle_running(awaited, tell)
+                self.head.settle_running(awaited, tell)
             }
         };
         // After the runner was told and the waiters released: its pool may take its time.
-        if let Some(schedule) = self.core.header.schedule() {
-            contain(|| schedule.cancelled(self.core.header.id()));
+        if let Some(schedule) = self.head.header.schedule() {
+            contain(|| schedule.cancelled(self.head.header.id()));
         }
-        self.core.call(callbacks);
+        self.head.call(callbacks);
         true
     }
 
     fn fail(&self, failure: Failure) -> bool {
-        let mut failed = false;
-        self.as_runner(|_| {
-            discard(self.take_body());
-            failed = self.core.finish(Err(failure));
-            false
+        let finished = self.as_runner(|_| {
+            discard(self.take_content());
+            self.finish(Err(failure), false)
         });
-        failed
+        finished.is_some_and(|finished| finished != Finished::Lost)
+    }
+
+    fn set_fate(&self, fate: Cancellation) {
+        self.head.state.set_fate(fate as u8);
     }
 
     fn state(&self) -> Snapshot {
-        self.core.state()
+        self.head.state()
     }
 
     fn header(&self) -> &Header {
-        &self.core.header
+        &self.head.header
     }
 }
 
+impl<T: Send, B: Body<T>> Untyped for Cell<T, B> {}
+
 impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
-    fn core(&self) -> &Core<T> {
-        &self.core
+    fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
+        |cell| cell.cast::<Self>()
+    }
+
+    fn take_outcome(&self) -> Option<Result<T, ExecutionError>> {
+        let state = self.head.state.load();
+        if !state.is_done() {
+            return None;
+        }
+        if state.is_cancelled() {
+            return Some(Err(cancelled(state)));
+        }
+        if state.is_failed() {
+            // The same for ever, so it stays.
+            return self.look(state).map(failure_of);
+        }
+        let taken = if state.is_claimed() {
+            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through, and the caller is
+            // the only reader.
+            let set = self.set.with_mut(|set| unsafe { (*set).take() });
+            set.map(|outcome| *outcome)
+        } else {
+            match self.take_content() {
+                Some(Content::Outcome(outcome)) => Some(outcome),
+                _ => None,
+            }
+        };
+        match taken {
+            Some(Ok(value)) => Some(Ok(value)),
+            _ => Some(Err(ExecutionError::Taken)),
+        }
+    }
+
+    fn outcome(&self) -> Option<Result<&T, ExecutionError>>
+    where
+        T: Sync,
+    {
+        let state = self.head.state.load();
+        if !state.is_done() {
+            return None;
+        }
+        if state.is_cancelled() {
+            return Some(Err(cancelled(state)));
+        }
+        self.look(state).map(|outcome| match outcome {
+            Ok(value) => Ok(value),
+            failed => failure_of(failed),
+        })
     }
 
     fn complete(&self, outcome: Result<T, Failure>) -> bool {
-        let Some(before) = self.core.state.claim() else {
-            self.core.await_claimer();
+        let Some(before) = self.head.state.claim() else {
+            self.head.await_claimer();
             discard(outcome);
             return false;
         };
         let failed = outcome.is_err();
-        self.core.write(outcome);
-        let awaited = self.core.state.finish(failed) == Finished::Won { awaited: true };
-        self.core.call(if before.is_running() {
-            self.core.release(awaited)
+        self.set.with_mut(|set| {
+            // SAFETY: the caller has won the claim, which is won once, and nobody reads before
+            // `DONE` is published with `CLAIMED`.
+            unsafe { (*set).put(Box::new(outcome)) }
+        });
+        let awaited = self.head.state.publish(failed);
+        self.head.call(if before.is_running() {
+            self.head.release_if(awaited)
         } else {
             self.settle_unstarted(awaited)
         });
         true
     }
+}
 
-    fn as_runnable(self: Arc<Self>) -> Arc<dyn Runnable> {
-        self
-    }
+/// The failure in an outcome, as an error.
+fn failure_of<T, U>(outcome: &Result<T, Failure>) -> Result<U, ExecutionError> {
+    Err(match outcome {
+        Ok(_) => ExecutionError::Taken,
+        Err(failure) => ExecutionError::Failed(failure.clone()),
+    })
+}
+
+fn cancelled(state: Snapshot) -> ExecutionError {
+    ExecutionError::Cancelled(Cancellation::from_number(state.why()))
 }
 
 #[cfg(test)]
@@ -408,7 +553,7 @@ mod models {
     use std::task::{Wake, Waker};
 
     use super::super::{body::Once, id::TaskId};
-    use super::{Callbacks, Cancelled, Cell, Failure, Header, Record, Runnable, State};
+    use super::{Callbacks, Cancelled, Cell, Failure, Header, Record, Runnable};
     use crate::sync::atomic::{AtomicBool, Ordering};
     use crate::sync::{model, thread};
 
@@ -425,14 +570,14 @@ mod models {
     fn a_task_settles_and_its_runner_leaves_even_if_the_interrupt_unwinds() {
         model(|| {
             let header = Header::new(TaskId::next(), None);
-            let cell = Cell::new(header, State::new(), Once(|| Ok::<_, Failure>(())));
+            let cell = Cell::new(header, Once(|| Ok::<_, Failure>(())));
             let woken = Arc::new(Woken(AtomicBool::new(false)));
-            assert!(!cell.core.poll_done(0, &Waker::from(Arc::clone(&woken))));
-            let theirs = Arc::clone(&cell);
+            assert!(!cell.head.poll_done(0, &Waker::from(Arc::clone(&woken))));
+            let theirs = cell.clone();
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &Record| std::panic::resume_unwind(Box::new("refused"));
-            let _ = match cell.core.state.cancel(true, 0) {
-                Cancelled::Running { awaited } => cell.core.settle_running(awaited, Some(refuse)),
+            let _ = match cell.head.state.cancel(true, 0) {
+                Cancelled::Running { awaited } => cell.head.settle_running(awaited, Some(refuse)),
                 Cancelled::Unstarted { awaited } => cell.settle_unstarted(awaited),
                 Cancelled::TooLate => Callbacks::default(),
             };

@@ -1,12 +1,12 @@
 //! The state of a task, and the handle that can cancel it but has no claim to its value.
 
 use std::fmt;
-use std::sync::Arc;
 
+use super::cell::Ref;
 use super::error::{Cancellation, Failure};
 use super::header::Header;
 use super::id::TaskId;
-use super::runnable::Runnable;
+use super::runnable::{Runnable, Untyped};
 use super::state::Snapshot;
 
 /// How far a task has come.
@@ -61,10 +61,10 @@ impl From<Snapshot> for TaskState {
 /// assert!(handle.is_cancelled());
 /// ```
 #[derive(Clone)]
-pub struct TaskControl(Arc<dyn Runnable>);
+pub struct TaskControl(Ref<dyn Untyped>);
 
 impl TaskControl {
-    pub(super) fn new(task: Arc<dyn Runnable>) -> Self {
+    pub(super) fn new(task: Ref<dyn Untyped>) -> Self {
         Self(task)
     }
 

@@ -55,6 +55,7 @@ unsafe impl Sync for Erased {}
 
 impl Erased {
     /// Keeps the value, or gives it back if it does not fit.
+    #[inline]
     pub(super) fn new<R: Erase>(value: R) -> Result<Self, R> {
         let fits = const {
             size_of::<R>() <= size_of::<Words>() && align_of::<R>() <= align_of::<Words>()
@@ -71,6 +72,7 @@ impl Erased {
         })
     }
 
+    #[inline]
     pub(super) fn run(self) -> Ran {
         let mut this = ManuallyDrop::new(self);
         let run = this.vtable.run;

@@ -1,18 +1,16 @@
 //! Both halves of a task in one shared object, for those who run tasks themselves.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::body::{Body, Repeating};
-use super::cell::Cell;
+use super::cell::{Cell, Ref};
 use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;
 use super::id::TaskId;
-use super::runnable::Ran;
+use super::runnable::{Ran, Runnable};
 use super::shared::SharedHandle;
-use super::state::State;
 use super::{Task, TaskBuilder};
 
 /// A task that anyone who has a clone of it can run, complete, cancel and wait for.
@@ -48,15 +46,11 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// Makes a task whose code can run many times, with [`run_and_reset`](Self::run_and_reset).
     pub fn repeating(mut body: impl FnMut() -> T + Send + 'static) -> Self {
         let header = Header::new(TaskId::next(), None);
-        Self::of_cell(Cell::new(
-            header,
-            State::settable(),
-            Repeating(move || Ok(body())),
-        ))
+        Self::of_cell(Cell::new(header, Repeating(move || Ok(body()))))
     }
 
-    pub(super) fn of_cell<B: Body<T> + 'static>(cell: Arc<Cell<T, B>>) -> Self {
-        Self(SharedHandle::new(cell))
+    pub(super) fn of_cell<B: Body<T> + 'static>(cell: Ref<Cell<T, B>>) -> Self {
+        Self(SharedHandle::new(cell.awaitable()))
     }
 
     /// Runs the task on this thread, unless it is done or runs already.
@@ -104,7 +98,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// A runnable half, for an executor to run. If it is dropped unrun, the task is cancelled, unless
     /// it runs already.
     pub fn task(&self) -> Task {
-        Task::of_cell(Arc::clone(&self.0.task).as_runnable())
+        Task::of_cell(self.0.task.clone())
     }
 
     /// A handle that waits for the task, without the power to run or complete it.

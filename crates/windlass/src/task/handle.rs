@@ -3,14 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use super::cell::Ref;
 use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError};
 use super::id::TaskId;
-use super::runnable::Awaitable;
+use super::runnable::{Awaitable, Runnable};
 use super::shared::SharedHandle;
 use crate::sync::Deadline;
 
@@ -38,13 +38,14 @@ const ONLY_WAKER: u64 = 0;
 #[must_use = "dropping the handle detaches the task: its value and its failure go unseen"]
 #[doc(alias = "Future")]
 pub struct TaskHandle<T> {
-    task: Arc<dyn Awaitable<T>>,
+    task: Ref<dyn Awaitable<T>>,
     cancels_on_drop: bool,
     polled: bool,
 }
 
 impl<T: Send + 'static> TaskHandle<T> {
-    pub(super) fn new(task: Arc<dyn Awaitable<T>>) -> Self {
+    #[inline]
+    pub(super) fn new(task: Ref<dyn Awaitable<T>>) -> Self {
         Self {
             task,
             cancels_on_drop: false,
@@ -81,12 +82,11 @@ impl<T: Send + 'static> TaskHandle<T> {
     }
 
     fn get_by(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
-        let core = self.task.core();
         loop {
-            if let Some(outcome) = core.take_outcome() {
+            if let Some(outcome) = self.task.take_outcome() {
                 return outcome;
             }
-            core.wait(deadline)?;
+            self.task.head().wait(deadline)?;
         }
     }
 
@@ -94,7 +94,7 @@ impl<T: Send + 'static> TaskHandle<T> {
     #[doc(alias = "resultNow")]
     #[doc(alias = "exceptionNow")]
     pub fn try_get(&mut self) -> Option<Result<T, ExecutionError>> {
-        self.task.core().take_outcome()
+        self.task.take_outcome()
     }
 
     /// Waits for the end of the task, whatever it is; the outcome can be got afterwards.
@@ -103,7 +103,7 @@ impl<T: Send + 'static> TaskHandle<T> {
     ///
     /// [`ExecutionError::Interrupted`].
     pub fn wait(&self) -> Result<(), ExecutionError> {
-        self.task.core().wait(Deadline::Never)
+        self.task.head().wait(Deadline::Never)
     }
 
     /// Completes the task; false if it is done.
@@ -118,7 +118,7 @@ impl<T: Send + 'static> TaskHandle<T> {
 
     /// Waits for the end of the task, but no longer than until the deadline.
     pub(crate) fn wait_by(&self, deadline: Deadline) -> Result<(), ExecutionError> {
-        self.task.core().wait(deadline)
+        self.task.head().wait(deadline)
     }
 
     /// Waits for the end of the task, but no longer than `timeout`.
@@ -127,7 +127,7 @@ impl<T: Send + 'static> TaskHandle<T> {
     ///
     /// [`ExecutionError::Interrupted`] or [`ExecutionError::TimedOut`].
     pub fn wait_timeout(&self, timeout: Duration) -> Result<(), ExecutionError> {
-        self.task.core().wait(Deadline::after(timeout))
+        self.task.head().wait(Deadline::after(timeout))
     }
 
     /// Cancels the task unless it is done; code that runs already is not disturbed.
@@ -158,37 +158,37 @@ impl<T: Send + 'static> TaskHandle<T> {
     /// Whether the task has ended, in whatever way.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.task.state().is_done()
+        self.task.head().state().is_done()
     }
 
     /// Whether the task was cancelled or will never run.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.task.state().is_cancelled()
+        self.task.head().state().is_cancelled()
     }
 
     /// How far the task has come.
     #[must_use]
     pub fn state(&self) -> TaskState {
-        self.task.state().into()
+        self.task.head().state().into()
     }
 
     /// Identifies the task; its runnable half has the same id.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        self.task.header().id()
+        self.task.head().header().id()
     }
 
     /// The name that the task was built with.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.task.header().name()
+        self.task.head().header().name()
     }
 
     /// The state of type `S` that the task was built with.
     #[must_use]
     pub fn task_state<S: 'static>(&self) -> Option<&S> {
-        self.task.header().state()?.downcast_ref()
+        self.task.head().header().state()?.downcast_ref()
     }
 
     /// Calls `callback` when the task is done, at once if it is, with how it ended.
@@ -198,14 +198,14 @@ impl<T: Send + 'static> TaskHandle<T> {
     #[doc(alias = "done")]
     pub fn on_done(&self, callback: impl FnOnce(TaskState) + Send + 'static) {
         self.task
-            .core()
+            .head()
             .on_done(Box::new(move |end| callback(end.into())));
     }
 
     /// A handle that can cancel the task and watch it, and be passed on.
     #[must_use]
     pub fn control(&self) -> TaskControl {
-        TaskControl::new(Arc::clone(&self.task).as_runnable())
+        TaskControl::new(self.task.clone().untyped())
     }
 
     /// Makes the task be cancelled, and its thread interrupted, when this handle is dropped.
@@ -223,7 +223,7 @@ impl<T: Send + 'static> TaskHandle<T> {
         T: Sync,
     {
         self.cancels_on_drop = false;
-        SharedHandle::new(Arc::clone(&self.task))
+        SharedHandle::new(self.task.clone())
     }
 }
 
@@ -232,18 +232,21 @@ impl<T: Send + 'static> Future for TaskHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.polled = true;
-        let core = self.task.core();
-        if !core.poll_done(ONLY_WAKER, context.waker()) {
+        if !self.task.head().poll_done(ONLY_WAKER, context.waker()) {
             return Poll::Pending;
         }
-        Poll::Ready(core.take_outcome().unwrap_or(Err(ExecutionError::Taken)))
+        Poll::Ready(
+            self.task
+                .take_outcome()
+                .unwrap_or(Err(ExecutionError::Taken)),
+        )
     }
 }
 
 impl<T> Drop for TaskHandle<T> {
     fn drop(&mut self) {
         if self.polled {
-            self.task.core().forget_waker(ONLY_WAKER);
+            self.task.head().forget_waker(ONLY_WAKER);
         }
         if self.cancels_on_drop {
             crate::containment::contain(|| {
@@ -256,6 +259,12 @@ impl<T> Drop for TaskHandle<T> {
 /// In the JDK's words: not completed, completed normally, completed exceptionally, cancelled.
 impl<T> fmt::Debug for TaskHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::control::describe("TaskHandle", self.task.header(), self.task.state(), None, f)
+        super::control::describe(
+            "TaskHandle",
+            self.task.head().header(),
+            self.task.head().state(),
+            None,
+            f,
+        )
     }
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::error::Cancellation;
 use super::id::TaskId;
 use super::schedule::Schedule;
+use super::waiters::Waiters;
 use crate::containment::discard;
-use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock;
 
 /// What a user has attached to a task.
@@ -38,16 +39,23 @@ impl fmt::Debug for Labels {
 }
 
 /// The part of a task that stands outside its code, where the task has room for it.
+///
+/// Small and cheap to make: what most tasks never have is allocated when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct Header {
     id: TaskId,
-    /// What it will be said to have died of if it is dropped unrun; see [`Header::set_fate`].
-    fate: AtomicU8,
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
+    rare: OnceLock<Box<Rare>>,
+}
+
+/// What most tasks never have.
+#[derive(Debug, Default)]
+struct Rare {
     labels: Option<Arc<Labels>>,
     /// When it is due, for a task that is scheduled.
     schedule: Option<Arc<Schedule>>,
+    waiters: Waiters,
 }
 
 impl Header {
@@ -57,25 +65,48 @@ impl Header {
         labels: Option<Arc<Labels>>,
         schedule: Arc<Schedule>,
     ) -> Self {
-        Self {
-            schedule: Some(schedule),
-            ..Self::new(id, labels)
+        Self::with_rare(
+            id,
+            Rare {
+                labels,
+                schedule: Some(schedule),
+                ..Rare::default()
+            },
+        )
+    }
+
+    #[inline]
+    pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
+        if labels.is_some() {
+            return Self::with_rare(
+                id,
+                Rare {
+                    labels,
+                    ..Rare::default()
+                },
+            );
         }
+        Self {
+            id,
+            queued_at: AtomicU64::new(0),
+            rare: OnceLock::new(),
+        }
+    }
+
+    fn with_rare(id: TaskId, rare: Rare) -> Self {
+        Self {
+            id,
+            queued_at: AtomicU64::new(0),
+            rare: OnceLock::from(Box::new(rare)),
+        }
+    }
+
+    fn rare(&self) -> Option<&Rare> {
+        self.rare.get().map(|rare| &**rare)
     }
 
     pub(super) fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.schedule.as_ref()
-    }
-
-    pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
-        let fate = AtomicU8::new(Cancellation::Dropped as u8);
-        Self {
-            id,
-            fate,
-            queued_at: AtomicU64::new(0),
-            labels,
-            schedule: None,
-        }
+        self.rare()?.schedule.as_ref()
     }
 
     pub(crate) const fn id(&self) -> TaskId {
@@ -83,29 +114,25 @@ impl Header {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        self.labels.as_ref()?.name.as_deref()
+        self.labels()?.name.as_deref()
     }
 
     pub(super) fn priority(&self) -> i32 {
-        self.labels.as_ref().map_or(0, |labels| labels.priority)
+        self.labels().map_or(0, |labels| labels.priority)
     }
 
     /// What the user has attached, to outlive the task.
     pub(super) fn labels(&self) -> Option<&Arc<Labels>> {
-        self.labels.as_ref()
+        self.rare()?.labels.as_ref()
     }
 
     pub(super) fn state(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.labels.as_ref()?.state.as_deref()
+        self.labels()?.state.as_deref()
     }
 
-    /// Says what the task will have died of if nobody runs it.
-    pub(super) fn set_fate(&self, fate: Cancellation) {
-        self.fate.store(fate as u8, Ordering::Relaxed);
-    }
-
-    pub(super) fn fate(&self) -> Cancellation {
-        Cancellation::from_number(self.fate.load(Ordering::Relaxed))
+    /// Those who wait for the end of the task.
+    pub(super) fn waiters(&self) -> &Waiters {
+        &self.rare.get_or_init(Box::default).waiters
     }
 
     pub(super) fn set_queued_at(&self, at: Instant) {

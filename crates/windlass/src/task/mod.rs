@@ -40,6 +40,8 @@ pub use handle::TaskHandle;
 pub use id::TaskId;
 pub use shared::SharedHandle;
 
+use body::Body;
+use cell::{Cell, Ref};
 use erased::{Erase, Erased};
 pub(crate) use header::{Header, Labels};
 pub(crate) use runnable::{Ran, Runnable};
@@ -73,6 +75,7 @@ impl Task {
     }
 
     /// Makes a task, and the handle to what it returns.
+    #[inline]
     pub fn with_handle<T: Send + 'static>(
         body: impl FnOnce() -> T + Send + 'static,
     ) -> (Self, TaskHandle<T>) {
@@ -113,7 +116,16 @@ impl Task {
         }
     }
 
-    pub(crate) fn of_cell(cell: Arc<dyn Runnable>) -> Self {
+    /// The half that runs of a task that has another half.
+    #[inline]
+    fn half<T: Send + 'static, B: Body<T> + 'static>(id: TaskId, cell: Ref<Cell<T, B>>) -> Self {
+        Self {
+            id,
+            erased: fitting(Erased::new(Half(cell))),
+        }
+    }
+
+    pub(crate) fn of_cell(cell: impl Runnable + 'static) -> Self {
         Self {
             id: cell.header().id(),
             erased: fitting(Erased::new(Handled(cell))),
@@ -188,8 +200,8 @@ impl Task {
 
     /// Says what its handle will report if it is dropped unrun.
     pub(crate) fn set_fate(&self, fate: Cancellation) {
-        if let Some(header) = self.header() {
-            header.set_fate(fate);
+        if let Some(cell) = self.erased.cell() {
+            cell.set_fate(fate);
         }
     }
 
@@ -332,27 +344,50 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
     }
 }
 
-/// A task whose result goes to a handle.
-struct Handled(Arc<dyn Runnable>);
+/// The half that runs of a task with a handle.
+struct Half<T, B>(Ref<Cell<T, B>>);
 
-impl Erase for Handled {
+impl<T: Send + 'static, B: Body<T> + 'static> Erase for Half<T, B> {
     fn run(self) -> Ran {
-        self.0.run()
+        self.0.run_and_leave()
     }
     fn abandon(self) {
-        // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
-        // A task that runs, by another half of the same `FutureTask`, is not disturbed.
-        if !self.0.state().is_running() {
-            contain(|| {
-                self.0.cancel(false, self.0.header().fate());
-            });
-        }
+        abandon(&*self.0);
     }
     fn header(&self) -> Option<&Header> {
         Some(self.0.header())
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         Some(&*self.0)
+    }
+}
+
+/// A task that others may run too.
+struct Handled<R>(R);
+
+impl<R: Runnable + 'static> Erase for Handled<R> {
+    fn run(self) -> Ran {
+        self.0.run()
+    }
+    fn abandon(self) {
+        abandon(&self.0);
+    }
+    fn header(&self) -> Option<&Header> {
+        Some(self.0.header())
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        Some(&self.0)
+    }
+}
+
+/// Lets go of a task unrun, in the middle of a drop, perhaps during a panic: callbacks that panic
+/// end here. A task that runs, by another half of the same `FutureTask`, is not disturbed.
+fn abandon(task: &impl Runnable) {
+    let state = task.state();
+    if !state.is_running() {
+        contain(|| {
+            task.cancel(false, Cancellation::from_number(state.fate()));
+        });
     }
 }
 

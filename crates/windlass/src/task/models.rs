@@ -330,6 +330,80 @@ struct Plain(UnsafeCell<u32>);
 // SAFETY: the cell is written in the body of a task and read after a get: that is the claim.
 unsafe impl Sync for Plain {}
 
+/// A value that counts its drops, and takes any access that is not ordered before its drop for an
+/// error of the model.
+struct Watched {
+    plain: Plain,
+    drops: Arc<AtomicU32>,
+}
+
+impl Watched {
+    fn new(drops: &Arc<AtomicU32>) -> Self {
+        let plain = Plain(UnsafeCell::new(0));
+        plain.0.with_mut(|_| ());
+        let drops = Arc::clone(drops);
+        Self { plain, drops }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.plain.0.with_mut(|_| ());
+        self.drops.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn the_value_of_a_task_that_is_detached_is_dropped_once() {
+    model(|| {
+        let drops = Arc::new(AtomicU32::new(0));
+        let theirs = Arc::clone(&drops);
+        let (task, handle) = Task::with_handle(move || Watched::new(&theirs));
+        let runner = spawn(move || task.run());
+        drop(handle);
+        runner.join().unwrap();
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_value_is_dropped_after_all_who_looked_at_it_have_let_go() {
+    model(|| {
+        let drops = Arc::new(AtomicU32::new(0));
+        let theirs = Arc::clone(&drops);
+        let (task, handle) = Task::with_handle(move || Watched::new(&theirs));
+        let shared = handle.share();
+        task.run();
+        let other = shared.clone();
+        let look = |handle: super::SharedHandle<Watched>| {
+            handle.result_now().unwrap().plain.0.with(|_| ());
+        };
+        let looker = spawn(move || look(other));
+        look(shared);
+        looker.join().unwrap();
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// The runner and whoever completes the task from outside write their outcomes at the same time.
+#[test]
+fn of_a_completion_and_a_run_of_a_task_with_a_handle_one_wins() {
+    model(|| {
+        let drops = Arc::new(AtomicU32::new(0));
+        let (theirs, ours) = (Arc::clone(&drops), Watched::new(&drops));
+        let (task, mut handle) = Task::with_handle(move || (7, Watched::new(&theirs)));
+        let runner = spawn(move || task.run());
+        let set = handle.complete(Ok((8, ours)));
+        assert!(handle.is_done());
+        let (number, value) = handle.get().unwrap();
+        assert_eq!(number, if set { 8 } else { 7 });
+        runner.join().unwrap();
+        let before = drops.load(Ordering::Relaxed);
+        drop((value, handle));
+        assert_eq!(drops.load(Ordering::Relaxed), before + 1);
+    });
+}
+
 /// ES-014, FT-026
 #[test]
 #[expect(unsafe_code, reason = "the model watches one unsynchronised cell")]

@@ -1,9 +1,9 @@
 //! A task seen without the type of its body, or without that of its result.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::ptr::NonNull;
 
-use super::cell::Core;
-use super::error::{Cancellation, Failure};
+use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::state::Snapshot;
 
@@ -25,13 +25,60 @@ pub(crate) trait Runnable: Send + Sync {
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
     /// Ends a task that is not running with a failure that is not of its own code.
     fn fail(&self, failure: Failure) -> bool;
+    /// Says what it will have been cancelled for if it is dropped unrun.
+    fn set_fate(&self, fate: Cancellation);
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
 }
 
-/// A task seen by those who wait for its result.
+/// A pointer to a task is one.
+impl<P> Runnable for P
+where
+    P: Deref<Target: Runnable> + Send + Sync,
+{
+    fn run(&self) -> Ran {
+        (**self).run()
+    }
+    fn run_and_reset(&self) -> Ran {
+        (**self).run_and_reset()
+    }
+    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
+        (**self).cancel(interrupt, why)
+    }
+    fn fail(&self, failure: Failure) -> bool {
+        (**self).fail(failure)
+    }
+    fn set_fate(&self, fate: Cancellation) {
+        (**self).set_fate(fate);
+    }
+    fn state(&self) -> Snapshot {
+        (**self).state()
+    }
+    fn header(&self) -> &Header {
+        (**self).header()
+    }
+}
+
+/// A cell seen without the type of its result.
+pub(super) trait Untyped: Runnable {}
+
+/// A cell seen by those who want its result.
 pub(super) trait Awaitable<T>: Runnable {
-    fn core(&self) -> &Core<T>;
+    /// How a pointer to the cell becomes one without the type of its result.
+    fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped>;
+
+    /// How the task ended, if it has, with the value moved out.
+    ///
+    /// For the one handle of a task whose value nobody else reads: the caller has it exclusively.
+    fn take_outcome(&self) -> Option<Result<T, ExecutionError>>;
+
+    /// How the task ended, if it has.
+    ///
+    /// For tasks whose value is only ever read in place; `T: Sync` since many may do so.
+    fn outcome(&self) -> Option<Result<&T, ExecutionError>>
+    where
+        T: Sync;
+
+    /// Completes the task from outside; false if it is done.
     fn complete(&self, outcome: Result<T, Failure>) -> bool;
-    fn as_runnable(self: Arc<Self>) -> Arc<dyn Runnable>;
 }

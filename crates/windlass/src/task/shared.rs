@@ -3,14 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use super::cell::Ref;
 use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::id::TaskId;
-use super::runnable::Awaitable;
+use super::runnable::{Awaitable, Runnable};
 use crate::sync::Deadline;
 
 /// Waits for a task together with others: every clone gets the value, as a clone of it.
@@ -28,13 +28,13 @@ use crate::sync::Deadline;
 /// ```
 #[must_use = "dropping the handle detaches the task: its value and its failure go unseen"]
 pub struct SharedHandle<T> {
-    pub(super) task: Arc<dyn Awaitable<T>>,
+    pub(super) task: Ref<dyn Awaitable<T>>,
     /// The key of this clone's waker, once it has been polled.
     key: Option<u64>,
 }
 
 impl<T: Send + Sync + 'static> SharedHandle<T> {
-    pub(super) fn new(task: Arc<dyn Awaitable<T>>) -> Self {
+    pub(super) fn new(task: Ref<dyn Awaitable<T>>) -> Self {
         Self { task, key: None }
     }
 
@@ -67,9 +67,9 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     where
         T: Clone,
     {
-        let core = self.task.core();
-        core.wait(deadline)?;
-        core.outcome()
+        self.task.head().wait(deadline)?;
+        self.task
+            .outcome()
             .unwrap_or(Err(ExecutionError::Taken))
             .cloned()
     }
@@ -77,7 +77,7 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     /// The outcome if the task is done, without waiting; `None` if it is not.
     #[must_use]
     pub fn try_get(&self) -> Option<Result<&T, ExecutionError>> {
-        self.task.core().outcome()
+        self.task.outcome()
     }
 
     /// The value, if the task is done and has one.
@@ -100,7 +100,7 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     ///
     /// [`ExecutionError::Interrupted`].
     pub fn wait(&self) -> Result<(), ExecutionError> {
-        self.task.core().wait(Deadline::Never)
+        self.task.head().wait(Deadline::Never)
     }
 
     /// Cancels the task unless it is done; code that runs already is not disturbed.
@@ -124,25 +124,25 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     /// Whether the task has ended, in whatever way.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.task.state().is_done()
+        self.task.head().state().is_done()
     }
 
     /// Whether the task was cancelled or will never run.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.task.state().is_cancelled()
+        self.task.head().state().is_cancelled()
     }
 
     /// How far the task has come.
     #[must_use]
     pub fn state(&self) -> TaskState {
-        self.task.state().into()
+        self.task.head().state().into()
     }
 
     /// Identifies the task.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        self.task.header().id()
+        self.task.head().header().id()
     }
 
     /// Calls `callback` when the task is done, at once if it is, with how it ended.
@@ -150,21 +150,21 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     /// See [`TaskHandle::on_done`](super::TaskHandle::on_done).
     pub fn on_done(&self, callback: impl FnOnce(TaskState) + Send + 'static) {
         self.task
-            .core()
+            .head()
             .on_done(Box::new(move |end| callback(end.into())));
     }
 
     /// A handle that can cancel the task and watch it, without its type.
     #[must_use]
     pub fn control(&self) -> TaskControl {
-        TaskControl::new(Arc::clone(&self.task).as_runnable())
+        TaskControl::new(self.task.clone().untyped())
     }
 }
 
 impl<T> Clone for SharedHandle<T> {
     fn clone(&self) -> Self {
         Self {
-            task: Arc::clone(&self.task),
+            task: self.task.clone(),
             key: None,
         }
     }
@@ -174,14 +174,14 @@ impl<T: Clone + Send + Sync + 'static> Future for SharedHandle<T> {
     type Output = Result<T, ExecutionError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let key = self.key.unwrap_or_else(|| self.task.core().new_key());
+        let key = self.key.unwrap_or_else(|| self.task.head().new_key());
         self.key = Some(key);
-        let core = self.task.core();
-        if !core.poll_done(key, context.waker()) {
+        if !self.task.head().poll_done(key, context.waker()) {
             return Poll::Pending;
         }
         Poll::Ready(
-            core.outcome()
+            self.task
+                .outcome()
                 .unwrap_or(Err(ExecutionError::Taken))
                 .cloned(),
         )
@@ -191,7 +191,7 @@ impl<T: Clone + Send + Sync + 'static> Future for SharedHandle<T> {
 impl<T> Drop for SharedHandle<T> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            self.task.core().forget_waker(key);
+            self.task.head().forget_waker(key);
         }
     }
 }
@@ -202,8 +202,8 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
         let cause = self.failure_now();
         super::control::describe(
             kind,
-            self.task.header(),
-            self.task.state(),
+            self.task.head().header(),
+            self.task.head().state(),
             cause.as_ref(),
             f,
         )

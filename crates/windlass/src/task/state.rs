@@ -14,37 +14,43 @@
 //! body, to drop it; after `finish` the result belongs to the readers. The acquire of each
 //! transition and of [`State::load`] pairs with the release of the one before it.
 //!
-//! A task that can be completed from outside (`SETTABLE`) has one step more, `claim`: whoever is to
-//! write the result claims the right first, since the runner is not the only writer there.
+//! Whoever completes a task from outside takes one step more, `claim`, and then writes to a place
+//! of its own: so the runner need not ask for leave to write.
+//!
+//! The word also counts the references to the task, so that the end of a run and the end of the
+//! runner's interest in the task are one step where nobody waits.
 
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::mutant;
 
 /// A thread runs the body.
-const RUNNING: u32 = 1;
+const RUNNING: u64 = 1;
 /// The outcome is there and final.
-const DONE: u32 = 1 << 1;
+const DONE: u64 = 1 << 1;
 /// With `DONE`: there is no result and will be none.
-const CANCELLED: u32 = 1 << 2;
+const CANCELLED: u64 = 1 << 2;
 /// With `DONE`: the result is a failure.
-const FAILED: u32 = 1 << 3;
+const FAILED: u64 = 1 << 3;
 /// A canceller is about to interrupt the runner, which must not leave before.
-const INTERRUPTING: u32 = 1 << 4;
+const INTERRUPTING: u64 = 1 << 4;
 /// Somebody waits for the end, or wants to be called at it.
-const AWAITED: u32 = 1 << 5;
-/// May be completed by others than its runner.
-const SETTABLE: u32 = 1 << 6;
-/// Somebody has claimed the right to write the result.
-const CLAIMED: u32 = 1 << 7;
-/// With `CANCELLED`: why, as a number in the bits from here on.
+const AWAITED: u64 = 1 << 5;
+/// Somebody has claimed the right to complete the task from outside; with `DONE`: and has done so.
+const CLAIMED: u64 = 1 << 6;
+/// With `CANCELLED`: why, as a number of four bits from here on.
 const WHY_SHIFT: u32 = 8;
+/// Why it will have been cancelled if it is dropped unrun, as a number of four bits from here on.
+const FATE_SHIFT: u32 = 12;
+const NUMBER: u64 = 0b1111;
+/// One reference; they are counted in the bits from here on.
+const REF: u64 = 1 << 16;
 
 #[derive(Debug)]
-pub(super) struct State(AtomicU32);
+pub(super) struct State(AtomicU64);
 
 /// The state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Snapshot(u32);
+pub(crate) struct Snapshot(u64);
 
 /// What became of an attempt to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +68,8 @@ pub(super) enum Cancelled {
 pub(super) enum Finished {
     /// The result stands.
     Won { awaited: bool },
+    /// The result stands, and the runner's reference is gone; with it the task, if it was the last.
+    Released { last: bool },
     /// The task was cancelled or completed meanwhile: the result is the runner's to drop.
     Lost,
 }
@@ -82,9 +90,20 @@ impl Snapshot {
     pub(crate) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
+    /// Whether the result is not the runner's.
+    pub(super) const fn is_claimed(self) -> bool {
+        self.0 & CLAIMED != 0
+    }
     /// The reason given to [`State::cancel`].
     pub(super) const fn why(self) -> u8 {
-        (self.0 >> WHY_SHIFT) as u8
+        ((self.0 >> WHY_SHIFT) & NUMBER) as u8
+    }
+    /// The reason given to [`State::set_fate`].
+    pub(super) const fn fate(self) -> u8 {
+        ((self.0 >> FATE_SHIFT) & NUMBER) as u8
+    }
+    const fn refs(self) -> u64 {
+        self.0 / REF
     }
     const fn is_awaited(self) -> bool {
         self.0 & AWAITED != 0
@@ -92,14 +111,13 @@ impl Snapshot {
 }
 
 impl State {
-    pub(super) fn new() -> Self {
-        Self(AtomicU32::new(0))
+    /// A task that has not begun, with this many references to it.
+    #[inline]
+    pub(super) fn new(refs: u64, fate: u8) -> Self {
+        Self(AtomicU64::new(refs * REF + (u64::from(fate) << FATE_SHIFT)))
     }
 
-    pub(super) fn settable() -> Self {
-        Self(AtomicU32::new(SETTABLE))
-    }
-
+    #[inline]
     pub(super) fn load(&self) -> Snapshot {
         let seen = if mutant!("task_look_relaxed") {
             Ordering::Relaxed // Mutant: the end is seen, but not the result.
@@ -110,6 +128,7 @@ impl State {
     }
 
     /// Takes the body, if nobody has and the task is not done.
+    #[inline]
     pub(super) fn start(&self) -> bool {
         // Setting the bit on a task that is done or running already changes nothing for anybody.
         let before = if mutant!("task_start_twice") {
@@ -123,32 +142,44 @@ impl State {
         before & (RUNNING | DONE | CLAIMED) == 0
     }
 
-    /// Publishes the result that the runner has written.
-    pub(super) fn finish(&self, failed: bool) -> Finished {
+    /// Publishes the result that the runner has written. A runner that `leaves` gives its reference
+    /// up in the same step, unless somebody waits who has to be told.
+    #[inline]
+    pub(super) fn finish(&self, failed: bool, leaves: bool) -> Finished {
         let outcome = if failed { DONE | FAILED } else { DONE };
-        let before = self.0.load(Ordering::Relaxed);
-        if before & DONE != 0 {
-            return Finished::Lost;
-        }
         let published = if mutant!("task_publish_relaxed") {
             Ordering::Acquire // Mutant: a reader sees the end, but not what was written before.
         } else {
             Ordering::AcqRel
         };
-        let update = self.0.fetch_update(published, Ordering::Acquire, |now| {
-            (now & DONE == 0).then_some(now | outcome)
-        });
-        match update {
-            Ok(before) => Finished::Won {
-                awaited: Snapshot(before).is_awaited(),
-            },
-            Err(_) => Finished::Lost,
+        let mut now = self.0.load(Ordering::Relaxed);
+        loop {
+            if now & (DONE | CLAIMED) != 0 {
+                return Finished::Lost;
+            }
+            let awaited = Snapshot(now).is_awaited();
+            let released = leaves && !awaited;
+            let next = (now | outcome) - if released { REF } else { 0 };
+            match self
+                .0
+                .compare_exchange_weak(now, next, published, Ordering::Relaxed)
+            {
+                Err(seen) => now = seen,
+                Ok(_) if released => {
+                    // Mutant: a task whose handle is gone stays for ever.
+                    let leaks = mutant!("task_leak_detached");
+                    return Finished::Released {
+                        last: Snapshot(next).refs() == 0 && !leaks,
+                    };
+                }
+                Ok(_) => return Finished::Won { awaited },
+            }
         }
     }
 
-    /// Claims the right to write the result of a settable task; gives the state before.
+    /// Claims the right to complete the task from outside; gives the state before.
     ///
-    /// Where the task was not running, the claimer owns the body too.
+    /// Where the task was not running, the claimer owns the body.
     pub(super) fn claim(&self) -> Option<Snapshot> {
         let update = self
             .0
@@ -158,8 +189,10 @@ impl State {
         update.ok().map(Snapshot)
     }
 
-    pub(super) fn is_settable(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & SETTABLE != 0
+    /// Publishes the result that the claimer has written; true if somebody waits for it.
+    pub(super) fn publish(&self, failed: bool) -> bool {
+        let outcome = if failed { DONE | FAILED } else { DONE };
+        Snapshot(self.0.fetch_or(outcome, Ordering::AcqRel)).is_awaited()
     }
 
     /// Ends a run that leaves no result; false if the task was cancelled or completed meanwhile.
@@ -175,7 +208,7 @@ impl State {
     /// Makes the task cancelled, unless it is done. With `interrupt`, a running task is marked so
     /// that its runner stays until [`interrupt_delivered`](Self::interrupt_delivered).
     pub(super) fn cancel(&self, interrupt: bool, why: u8) -> Cancelled {
-        let cancelled = DONE | CANCELLED | (u32::from(why) << WHY_SHIFT);
+        let cancelled = DONE | CANCELLED | (u64::from(why) << WHY_SHIFT);
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
@@ -207,6 +240,38 @@ impl State {
         self.0.fetch_and(!INTERRUPTING, Ordering::Release);
     }
 
+    /// Says why the task will have been cancelled if it is dropped unrun.
+    pub(super) fn set_fate(&self, fate: u8) {
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+                Some((now & !(NUMBER << FATE_SHIFT)) | (u64::from(fate) << FATE_SHIFT))
+            });
+    }
+
+    /// Counts one reference more.
+    pub(super) fn retain(&self) {
+        self.0.fetch_add(REF, Ordering::Relaxed);
+    }
+
+    /// Counts one reference less; true if it was the last, and the task is the caller's alone.
+    #[inline]
+    pub(super) fn release(&self) -> bool {
+        // Who holds the only reference need not write: nobody else can make another of it.
+        // Mutant: what others did to the task before they let go of it need not be seen.
+        let seen = mutant!(
+            "task_last_look_relaxed",
+            Ordering::Relaxed,
+            Ordering::Acquire
+        );
+        if Snapshot(self.0.load(seen)).refs() == 1 {
+            return true;
+        }
+        // Mutant: likewise.
+        let order = mutant!("task_release_relaxed", Ordering::Relaxed, Ordering::AcqRel);
+        Snapshot(self.0.fetch_sub(REF, order)).refs() == 1
+    }
+
     /// Says that somebody waits for the end; false if it is there already.
     pub(super) fn announce_wait(&self) -> bool {
         self.0.fetch_or(AWAITED, Ordering::AcqRel) & DONE == 0
@@ -223,7 +288,7 @@ mod models {
     #[test]
     fn a_task_is_started_or_cancelled_before_its_start_never_both() {
         model(|| {
-            let state = Arc::new(State::new());
+            let state = Arc::new(State::new(1, 0));
             let theirs = Arc::clone(&state);
             let canceller = thread::Builder::new()
                 .spawn(move || theirs.cancel(false, 0))
@@ -237,7 +302,7 @@ mod models {
     #[test]
     fn two_starters_do_not_both_win() {
         model(|| {
-            let state = Arc::new(State::new());
+            let state = Arc::new(State::new(1, 0));
             let theirs = Arc::clone(&state);
             let other = thread::Builder::new()
                 .spawn(move || theirs.start())
@@ -249,13 +314,13 @@ mod models {
     #[test]
     fn a_run_finishes_or_is_cancelled_never_both() {
         model(|| {
-            let state = Arc::new(State::new());
+            let state = Arc::new(State::new(1, 0));
             assert!(state.start());
             let theirs = Arc::clone(&state);
             let canceller = thread::Builder::new()
                 .spawn(move || theirs.cancel(false, 0))
                 .unwrap();
-            let finished = state.finish(false) != Finished::Lost;
+            let finished = state.finish(false, false) != Finished::Lost;
             assert_eq!(finished, canceller.join().unwrap() == Cancelled::TooLate);
         });
     }

@@ -3,6 +3,7 @@
 //! Nothing of a user's runs under the lock here: a waker is cloned before it is taken, and woken
 //! or dropped after it is given up.
 
+use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -16,6 +17,12 @@ pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
 
 #[derive(Default)]
 pub(super) struct Waiters(Mutex<Lists>);
+
+impl fmt::Debug for Waiters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiters").finish_non_exhaustive()
+    }
+}
 
 #[derive(Default)]
 struct Lists {

@@ -6,13 +6,13 @@
 
 use std::task::Waker;
 
-use super::Core;
+use super::Head;
 use crate::interrupt::{Parked, Record};
 use crate::sync::{Deadline, mutant};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
 
-impl<T> Core<T> {
+impl Head {
     /// Waits until the task is done.
     pub(in crate::task) fn wait(&self, deadline: Deadline) -> Result<(), ExecutionError> {
         if self.state.load().is_done() {
@@ -29,9 +29,9 @@ impl<T> Core<T> {
         if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             return Ok(());
         }
-        self.waiters.add_thread(&me);
+        self.header.waiters().add_thread(&me);
         if !mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
-            self.waiters.remove_thread(&me);
+            self.header.waiters().remove_thread(&me);
             return Ok(());
         }
         loop {
@@ -42,7 +42,7 @@ impl<T> Core<T> {
             if parked == Parked::Unparked {
                 continue;
             }
-            self.waiters.remove_thread(&me);
+            self.header.waiters().remove_thread(&me);
             if parked == Parked::TimedOut {
                 return Err(ExecutionError::TimedOut);
             }
@@ -53,7 +53,7 @@ impl<T> Core<T> {
 
     /// A number under which a waker of its own can be registered.
     pub(in crate::task) fn new_key(&self) -> u64 {
-        self.waiters.new_key()
+        self.header.waiters().new_key()
     }
 
     /// Registers the waker under the key, in the place of an older one; true if the task is done.
@@ -61,7 +61,7 @@ impl<T> Core<T> {
         if self.state.load().is_done() {
             return true;
         }
-        self.waiters.set_waker(key, waker.clone());
+        self.header.waiters().set_waker(key, waker.clone());
         let pending = self.state.announce_wait();
         // Mutant: the waker stays as long as the task, and may own the future that polls it.
         if !pending && !mutant!("task_keep_late_waker") {
@@ -72,7 +72,7 @@ impl<T> Core<T> {
 
     /// Forgets the waker that was registered under the key.
     pub(in crate::task) fn forget_waker(&self, key: u64) {
-        self.waiters.remove_waker(key);
+        self.header.waiters().remove_waker(key);
     }
 
     /// Calls `callback` when the task is done: at once if it is.
@@ -80,14 +80,14 @@ impl<T> Core<T> {
         if self.state.load().is_done() {
             return callback(self.state.load());
         }
-        let key = self.waiters.add_callback(callback);
+        let key = self.header.waiters().add_callback(callback);
         // Mutant: a callback that meets the end is never called.
         if self.state.announce_wait() || mutant!("task_forget_late_callback") {
             return;
         }
         // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
         // calls those of others.
-        if let Some(callback) = self.waiters.take_callback(key) {
+        if let Some(callback) = self.header.waiters().take_callback(key) {
             callback(self.state.load());
         }
     }
