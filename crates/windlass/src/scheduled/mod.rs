@@ -14,6 +14,7 @@ mod models;
 mod period;
 mod scheduler;
 mod service;
+mod timers;
 mod turn;
 
 #[cfg(feature = "cron")]

@@ -13,6 +13,7 @@ use super::id::TaskId;
 use super::runnable::{Awaitable, Runnable};
 use super::schedule::Schedule;
 use super::state::State;
+use super::timed::Timed;
 use super::{FutureTask, Task};
 
 /// What a task is to carry besides its code.
@@ -88,11 +89,11 @@ impl TaskBuilder {
     /// Makes a task that is due later, and its handle.
     pub(crate) fn build_scheduled<T: Send + 'static>(
         self,
-        schedule: Arc<Schedule>,
+        schedule: Schedule,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
-        let cell = Cell::new(header, State::new(), Once(body));
+        let header = Header::new(TaskId::next(), self.labels);
+        let cell = Timed::new(header, Once(body), schedule);
         let awaitable: Arc<dyn Awaitable<T>> = Arc::clone(&cell) as _;
         (Task::of_cell(cell), TaskHandle::new(awaitable))
     }
@@ -100,11 +101,11 @@ impl TaskBuilder {
     /// Makes a task that can run again and again, and its handle.
     pub(crate) fn build_periodic(
         self,
-        schedule: Arc<Schedule>,
+        schedule: Schedule,
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
-        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
-        let cell = Cell::new(header, State::new(), Repeating(body));
+        let header = Header::new(TaskId::next(), self.labels);
+        let cell = Timed::new(header, Repeating(body), schedule);
         let awaitable: Arc<dyn Awaitable<()>> = Arc::clone(&cell) as _;
         (cell, TaskHandle::new(awaitable))
     }

@@ -55,6 +55,11 @@ unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
 
 impl<T: Send, B: Body<T>> Cell<T, B> {
     pub(super) fn new(header: Header, state: State, body: B) -> Arc<Self> {
+        Arc::new(Self::unshared(header, state, body))
+    }
+
+    /// A cell that is to be a part of something larger.
+    pub(super) fn unshared(header: Header, state: State, body: B) -> Self {
         let core = Core {
             state,
             header,
@@ -62,10 +67,10 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
             outcome: UnsafeCell::new(Contained::empty()),
             waiters: Waiters::default(),
         };
-        Arc::new(Self {
+        Self {
             core,
             body: UnsafeCell::new(Contained::new(body)),
-        })
+        }
     }
 
     /// Runs `run` as the one runner, unless there is one or the task is done. Passes on what `run`
@@ -102,6 +107,30 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
             discard(self.take_body());
         }
         callbacks
+    }
+
+    /// Cancels the task; calls `then` if it was not done, before its done-callbacks are called.
+    pub(super) fn cancel_and(
+        &self,
+        interrupt: bool,
+        why: Cancellation,
+        then: impl FnOnce(),
+    ) -> bool {
+        let callbacks = match self.core.state.cancel(interrupt, why as u8) {
+            Cancelled::TooLate => {
+                self.core.await_claimer();
+                return false;
+            }
+            Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
+            Cancelled::Running { awaited } => {
+                let tell = interrupt.then_some(Record::interrupt);
+                self.core.settle_running(awaited, tell)
+            }
+        };
+        // After the runner was told and the waiters released: this may take its time.
+        then();
+        self.core.call(callbacks);
+        true
     }
 }
 
@@ -337,23 +366,7 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        let callbacks = match self.core.state.cancel(interrupt, why as u8) {
-            Cancelled::TooLate => {
-                self.core.await_claimer();
-                return false;
-            }
-            Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
-            Cancelled::Running { awaited } => {
-                let tell = interrupt.then_some(Record::interrupt);
-                self.core.settle_running(awaited, tell)
-            }
-        };
-        // After the runner was told and the waiters released: its pool may take its time.
-        if let Some(schedule) = self.core.header.schedule() {
-            contain(|| schedule.cancelled(self.core.header.id()));
-        }
-        self.core.call(callbacks);
-        true
+        self.cancel_and(interrupt, why, || ())
     }
 
     fn fail(&self, failure: Failure) -> bool {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
 use super::id::TaskId;
-use super::schedule::Schedule;
 use crate::containment::discard;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::clock;
@@ -46,27 +45,9 @@ pub(crate) struct Header {
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
     labels: Option<Arc<Labels>>,
-    /// When it is due, for a task that is scheduled.
-    schedule: Option<Arc<Schedule>>,
 }
 
 impl Header {
-    /// A header with a schedule.
-    pub(super) fn scheduled(
-        id: TaskId,
-        labels: Option<Arc<Labels>>,
-        schedule: Arc<Schedule>,
-    ) -> Self {
-        Self {
-            schedule: Some(schedule),
-            ..Self::new(id, labels)
-        }
-    }
-
-    pub(super) fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.schedule.as_ref()
-    }
-
     pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
         let fate = AtomicU8::new(Cancellation::Dropped as u8);
         Self {
@@ -74,7 +55,6 @@ impl Header {
             fate,
             queued_at: AtomicU64::new(0),
             labels,
-            schedule: None,
         }
     }
 
@@ -121,13 +101,14 @@ impl Header {
 }
 
 /// A time as a number that is never zero: nanoseconds since a moment before all that is stamped.
-pub(super) fn nanos(at: Instant) -> u64 {
-    let since = at.saturating_duration_since(epoch()).as_nanos();
-    u64::try_from(since).unwrap_or(u64::MAX).max(1)
+pub(crate) fn nanos(at: Instant) -> u64 {
+    let since = at.saturating_duration_since(epoch());
+    let nanos = since.as_secs().saturating_mul(1_000_000_000);
+    nanos.saturating_add(u64::from(since.subsec_nanos())).max(1)
 }
 
 /// Back from [`nanos`].
-pub(super) fn instant(nanos: u64) -> Instant {
+pub(crate) fn instant(nanos: u64) -> Instant {
     epoch() + Duration::from_nanos(nanos)
 }
 

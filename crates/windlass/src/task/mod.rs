@@ -26,6 +26,7 @@ mod runnable;
 mod schedule;
 mod shared;
 mod state;
+mod timed;
 mod waiters;
 
 use std::fmt;
@@ -41,9 +42,9 @@ pub use id::TaskId;
 pub use shared::SharedHandle;
 
 use erased::{Erase, Erased};
-pub(crate) use header::{Header, Labels};
+pub(crate) use header::{Header, Labels, instant, nanos};
 pub(crate) use runnable::{Ran, Runnable};
-pub(crate) use schedule::{Home, Schedule};
+pub(crate) use schedule::{Home, Runs, Schedule};
 pub(crate) use state::Snapshot;
 
 use crate::containment::{contain, discard};
@@ -215,18 +216,17 @@ impl Task {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Option<Duration> {
-        self.schedule().map(|schedule| schedule.delay())
+        self.schedule().map(Schedule::delay)
     }
 
     /// Whether it is a turn of a task that runs again and again.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.schedule()
-            .is_some_and(|schedule| schedule.is_periodic())
+        self.schedule().is_some_and(Schedule::is_periodic)
     }
 
-    pub(crate) fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.header()?.schedule()
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
+        self.erased.cell()?.schedule()
     }
 
     /// Cancels the task through its handle's cell, where it has one.
@@ -342,7 +342,8 @@ impl Erase for Handled {
     fn abandon(self) {
         // In the middle of a drop, perhaps during a panic: callbacks that panic end here.
         // A task that runs, by another half of the same `FutureTask`, is not disturbed.
-        if !self.0.state().is_running() {
+        let state = self.0.state();
+        if !state.is_running() && !state.is_done() {
             contain(|| {
                 self.0.cancel(false, self.0.header().fate());
             });

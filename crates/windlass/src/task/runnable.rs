@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cell::Core;
 use super::error::{Cancellation, Failure};
 use super::header::Header;
+use super::schedule::Schedule;
 use super::state::Snapshot;
 
 /// What became of a run.
@@ -27,6 +28,10 @@ pub(crate) trait Runnable: Send + Sync {
     fn fail(&self, failure: Failure) -> bool;
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
+    /// When it is due, where that is later than now.
+    fn schedule(&self) -> Option<&Schedule> {
+        None
+    }
 }
 
 /// A task seen by those who wait for its result.
