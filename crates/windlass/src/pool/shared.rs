@@ -27,6 +27,9 @@ pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 /// What a pool built on this one adds to it.
 pub(crate) trait Annex: Send + Sync {
+    /// Called on the thread of each worker before its first task.
+    fn on_start(&self);
+
     /// The pool was shut down; it may end after this.
     fn on_shutdown(&self, pool: &Shared);
 

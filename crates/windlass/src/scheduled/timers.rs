@@ -11,6 +11,7 @@ use crate::pool::{Annex, RunState, Shared};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock::Clock;
+use crate::sync::sharpen_timed_waits;
 use crate::task::{Failure, Schedule, Task, TaskId, nanos};
 
 /// Wraps each run of a scheduled task.
@@ -201,6 +202,11 @@ impl Timers {
 }
 
 impl Annex for Timers {
+    /// One of the workers sleeps until the next task is due, and each may be that one.
+    fn on_start(&self) {
+        sharpen_timed_waits();
+    }
+
     fn on_shutdown(&self, pool: &Shared) {
         self.throw_out(pool);
     }
