@@ -107,6 +107,9 @@ impl WaitQueue {
     /// Signals up to `count` threads, oldest first.
     pub(crate) fn signal(&mut self, count: usize) -> Vec<Wakeup> {
         let count = count.min(self.waiters.len());
+        if count == 0 {
+            return Vec::new();
+        }
         self.waiters
             .drain(..count)
             .map(|waiter| waiter.signal().0)

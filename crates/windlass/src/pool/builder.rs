@@ -8,7 +8,7 @@ use super::ThreadPoolExecutor;
 use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Figures, Settings};
-use super::shared::{Extras, Shared};
+use super::shared::{Annex, Extras, Shared};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
@@ -164,9 +164,9 @@ impl Builder {
         self
     }
 
-    /// What a pool built on this one does when it is shut down.
-    pub(crate) fn on_shutdown(mut self, f: impl Fn(&Shared) + Send + Sync + 'static) -> Self {
-        self.extras.on_shutdown = Some(Arc::new(f));
+    /// What a pool built on this one adds to it.
+    pub(crate) fn annex(mut self, annex: Arc<dyn Annex>) -> Self {
+        self.extras.annex = Some(annex);
         self
     }
 

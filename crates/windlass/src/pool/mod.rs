@@ -35,7 +35,7 @@ pub use settings::ConfigError;
 pub use stats::{Life, PoolStats};
 
 pub(crate) use ctl::RunState;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Annex, Shared};
 use spawn::Bound;
 
 use crate::executor::{Executor, ExecutorService, RejectedExecution};

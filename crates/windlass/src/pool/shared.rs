@@ -1,6 +1,7 @@
 //! What every submitter and worker of one pool shares: it owns the parts, and has no policy.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
@@ -14,7 +15,7 @@ use crate::queue::BlockingQueue;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Task, TaskBuilder};
+use crate::task::{Failure, Home, Schedule, Task, TaskBuilder, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 
@@ -24,8 +25,17 @@ pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 /// Completes what a task is to carry before it is made.
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
-/// What a pool built on this one does when it is shut down.
-pub(crate) type OnShutdown = Arc<dyn Fn(&Shared) + Send + Sync>;
+/// What a pool built on this one adds to it.
+pub(crate) trait Annex: Send + Sync {
+    /// Called on the thread of each worker before its first task.
+    fn on_start(&self);
+
+    /// The pool was shut down; it may end after this.
+    fn on_shutdown(&self, pool: &Shared);
+
+    /// A scheduled task of the pool was cancelled; it may still be queued.
+    fn on_cancel(&self, pool: &Shared, id: TaskId, schedule: &Schedule);
+}
 
 pub(crate) struct Shared {
     pub(crate) ctl: Ctl,
@@ -51,8 +61,7 @@ pub(crate) struct Extras {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
-    /// What a pool built on this one does when it is shut down, before it may end.
-    pub(crate) on_shutdown: Option<OnShutdown>,
+    pub(crate) annex: Option<Arc<dyn Annex>>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     /// Whether a worker goes on after a task without a handle has panicked.
@@ -171,5 +180,17 @@ impl Shared {
         for submitter in blocked {
             submitter.nudge();
         }
+    }
+}
+
+impl Home for Shared {
+    fn cancelled(&self, id: TaskId, schedule: &Schedule) {
+        if let Some(annex) = &self.extras.annex {
+            annex.on_cancel(self, id, schedule);
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.clock.now()
     }
 }

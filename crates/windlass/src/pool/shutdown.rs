@@ -11,8 +11,8 @@ impl Shared {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
         self.nudge_blocked();
-        if let Some(on_shutdown) = &self.extras.on_shutdown {
-            on_shutdown(self);
+        if let Some(annex) = &self.extras.annex {
+            annex.on_shutdown(self);
         }
         self.try_terminate();
     }

@@ -114,6 +114,9 @@ impl Shared {
     /// The whole life of a worker, on its own thread.
     fn work(self: &Arc<Self>, worker: &Arc<Worker>) {
         self.clock().adopt();
+        if let Some(annex) = &self.extras.annex {
+            annex.on_start();
+        }
         worker.set_thread(Record::current());
         self.roster.enter(worker);
         let ended = catch(|| worker::run(self, worker));

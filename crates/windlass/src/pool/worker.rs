@@ -11,7 +11,7 @@ use super::shared::Shared;
 use crate::containment::{catch, discard};
 use crate::interrupt::{self, Interrupted, Record};
 use crate::sync::clock;
-use crate::task::{Failure, Ran, Task};
+use crate::task::{Failure, Ran, Schedule, Task};
 
 /// Why a worker ends.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
 
 fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
     // A scheduled task has waited since it was due, not since it was scheduled.
-    let due = task.schedule().map(|schedule| schedule.due());
+    let due = task.schedule().map(Schedule::due);
     let since = task.queued_at().map(|at| due.map_or(at, |due| due.max(at)));
     let queued_for = since.map(|since| clock::now().saturating_duration_since(since));
     let mut info = TaskInfo::of(&task, queued_for);

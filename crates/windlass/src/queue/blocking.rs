@@ -12,11 +12,13 @@
 //!
 //! A discipline whose next element is not ready yet ([`Discipline::ready_at`]) has one *leader*
 //! among the takers, who sleeps until that moment; the others sleep without a deadline. An
-//! element that becomes the new head dismisses the leader and signals a taker. A taker that leaves
-//! for any reason, with no leader left and elements in the queue, signals the next.
+//! element that becomes the new head dismisses the leader and signals a taker, unless the leader
+//! wakes in time anyway: an alarm that was set for an element which is gone may be the earlier one.
+//! A taker that leaves for any reason, with no leader left and elements in the queue, signals the
+//! next.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::lock::QueueLock;
 use super::precedence::Precedence;
@@ -53,9 +55,16 @@ pub(crate) struct State<D> {
     putters: WaitQueue,
     granted_takes: usize,
     granted_puts: usize,
-    /// The ticket of the taker that sleeps until the head is ready; zero for none.
-    leader: u64,
+    /// The taker that sleeps until the head is ready.
+    leader: Option<Leader>,
     next_ticket: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Leader {
+    ticket: u64,
+    /// Until when it sleeps at the latest.
+    alarm: Deadline,
 }
 
 impl<D: Discipline> State<D> {
@@ -124,7 +133,7 @@ impl<D: Discipline> State<D> {
     /// for and nobody does, or because it is next in the line of a fair queue.
     fn signal_next_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
         let has_turn = match self.items.ready_at() {
-            Some(_) => self.leader == 0,
+            Some(_) => self.leader.is_none(),
             None => fairness == Fairness::Fair && !self.items.is_empty(),
         };
         if has_turn {
@@ -132,6 +141,14 @@ impl<D: Discipline> State<D> {
         } else {
             None
         }
+    }
+
+    /// Whether there is a leader that wakes by then, and looks at the queue again.
+    fn leader_wakes_by(&self, at: Instant) -> bool {
+        // Mutant: the leader is trusted to wake in time even if it sleeps longer.
+        let trusts = mutant!("any_alarm_is_early_enough");
+        self.leader
+            .is_some_and(|leader| trusts || leader.alarm.is_by(at))
     }
 
     /// Inserts, and signals the taker that this concerns.
@@ -147,8 +164,9 @@ impl<D: Discipline> State<D> {
             (Some(before), Some(after)) if after >= before => None,
             // Mutant: the leader sleeps past the new head.
             (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
+            (_, Some(after)) if self.leader_wakes_by(after) => None,
             _ => {
-                self.leader = 0;
+                self.leader = None;
                 self.signal_taker(fairness)
             }
         }
@@ -158,7 +176,7 @@ impl<D: Discipline> State<D> {
 /// What a taker finds.
 enum Head {
     Ready,
-    NotBefore(std::time::Instant),
+    NotBefore(Instant),
     Nothing,
 }
 
@@ -183,7 +201,7 @@ impl<D: Discipline> Blocking<D> {
             putters: WaitQueue::default(),
             granted_takes: 0,
             granted_puts: 0,
-            leader: 0,
+            leader: None,
             next_ticket: 1,
         };
         Self {
@@ -422,9 +440,12 @@ impl<D: Discipline> Blocking<D> {
         let mut until = deadline;
         let ticket = guard.next_ticket;
         guard.next_ticket += 1;
-        if let (Head::NotBefore(at), 0) = (head, guard.leader) {
-            guard.leader = ticket;
+        if let (Head::NotBefore(at), None) = (head, guard.leader) {
             until = deadline.min(at);
+            guard.leader = Some(Leader {
+                ticket,
+                alarm: until,
+            });
         }
         let waited = wait(
             self.lock.mutex(),
@@ -434,8 +455,8 @@ impl<D: Discipline> Blocking<D> {
             until,
         );
         let mut guard = waited.guard;
-        if guard.leader == ticket {
-            guard.leader = 0;
+        if guard.leader.is_some_and(|leader| leader.ticket == ticket) {
+            guard.leader = None;
         }
         let before = match waited.how {
             Wait::Signalled => Before::Granted,

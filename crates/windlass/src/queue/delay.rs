@@ -175,6 +175,32 @@ mod models {
         assert_eq!(taker.join().unwrap(), soon);
     }
 
+    /// The alarm of the leader is for an element that is gone, and early enough for the next.
+    fn a_leader_whose_element_is_gone_wakes_for_the_next(queue: &Queue) {
+        let clock = TestClock::new();
+        let later = Due(clock.now() + 2 * SECOND);
+        queue.offer(Due(clock.now() + SECOND)).unwrap();
+        let taker = spawn_taker(&clock, queue);
+        let gone = queue.remove_first(&mut |_| true);
+        queue.offer(later).unwrap();
+        clock.advance(2 * SECOND);
+        assert!(gone.is_some());
+        assert_eq!(taker.join().unwrap(), later);
+    }
+
+    /// The alarm of the leader is for an element that is gone, and too late for the next.
+    fn a_leader_whose_element_is_gone_is_woken_for_an_earlier_one(queue: &Queue) {
+        let clock = TestClock::new();
+        let soon = Due(clock.now() + SECOND);
+        queue.offer(Due(clock.now() + 10 * SECOND)).unwrap();
+        let taker = spawn_taker(&clock, queue);
+        let gone = queue.remove_first(&mut |_| true);
+        queue.offer(soon).unwrap();
+        clock.advance(SECOND);
+        assert!(gone.is_some());
+        assert_eq!(taker.join().unwrap(), soon);
+    }
+
     fn a_leader_that_takes_hands_over(queue: &Queue) {
         let clock = TestClock::new();
         let due = Due(clock.now() + SECOND);
@@ -209,6 +235,21 @@ mod models {
     #[test]
     fn an_earlier_element_wakes_the_taker_that_sleeps_for_a_later_one() {
         model(|| an_earlier_element_wakes_the_taker(&queue()));
+    }
+
+    #[test]
+    fn an_alarm_for_an_element_that_is_gone_serves_the_next() {
+        model(|| a_leader_whose_element_is_gone_wakes_for_the_next(&queue()));
+    }
+
+    #[test]
+    fn an_alarm_for_an_element_that_is_gone_may_be_too_late() {
+        model(|| a_leader_whose_element_is_gone_is_woken_for_an_earlier_one(&queue()));
+    }
+
+    #[test]
+    fn an_alarm_in_a_fair_queue_for_an_element_that_is_gone_serves_the_next() {
+        model(|| a_leader_whose_element_is_gone_wakes_for_the_next(&fair_queue()));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ScheduledHandle;
-use super::scheduler::{Decorate, OnFailure, Scheduler};
+use super::scheduler::Scheduler;
 use super::service::ScheduledExecutorService;
+use super::timers::{Decorate, OnFailure, Timers};
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::pool::{
@@ -75,8 +76,8 @@ impl ScheduledThreadPoolExecutor {
     /// What is queued, in the order in which it is due.
     #[must_use]
     pub fn queued_tasks(&self) -> Vec<QueuedTask> {
-        let now = self.scheduler.clock.now();
-        let mut queued = self.scheduler.queue.with(|state| {
+        let now = self.scheduler.timers.clock.now();
+        let mut queued = self.scheduler.timers.queue.with(|state| {
             let entry = |(due, sequence, task): (Instant, u64, &Task)| {
                 let delay = due.saturating_duration_since(now);
                 (due, sequence, QueuedTask::of(task, delay))
@@ -89,7 +90,7 @@ impl ScheduledThreadPoolExecutor {
 
     /// Takes a task out of the queue, by its handle; `None` if it is not there.
     pub fn remove<T: Send + 'static>(&self, handle: &ScheduledHandle<T>) -> Option<Task> {
-        let removed = self.scheduler.remove(handle.id(), Some(handle.schedule()));
+        let removed = self.scheduler.remove(handle.id(), handle.schedule());
         if let Some(task) = &removed {
             task.set_fate(Cancellation::Removed);
         }
@@ -105,7 +106,7 @@ impl ScheduledThreadPoolExecutor {
     /// Whether periodic tasks go on after a shutdown; they do not unless set.
     #[must_use]
     pub fn continues_periodic_after_shutdown(&self) -> bool {
-        self.scheduler.continues_periodic()
+        self.scheduler.timers.continues_periodic()
     }
 
     /// Changes whether periodic tasks go on after a shutdown; `false` takes effect at once.
@@ -117,7 +118,7 @@ impl ScheduledThreadPoolExecutor {
     /// Whether tasks that wait for their delay still run after a shutdown; they do unless set.
     #[must_use]
     pub fn runs_delayed_after_shutdown(&self) -> bool {
-        self.scheduler.runs_delayed()
+        self.scheduler.timers.runs_delayed()
     }
 
     /// Changes whether tasks that wait for their delay still run after a shutdown; `false` takes
@@ -130,13 +131,13 @@ impl ScheduledThreadPoolExecutor {
     /// Whether a cancelled task leaves the queue at once; it does not unless set.
     #[must_use]
     pub fn removes_on_cancel(&self) -> bool {
-        self.scheduler.removes_on_cancel()
+        self.scheduler.timers.removes_on_cancel()
     }
 
     /// Changes whether a task that is cancelled from now on leaves the queue at once.
     #[doc(alias = "setRemoveOnCancelPolicy")]
     pub fn set_remove_on_cancel(&self, yes: bool) {
-        self.scheduler.set_remove_on_cancel(yes);
+        self.scheduler.timers.set_remove_on_cancel(yes);
     }
 }
 
@@ -307,19 +308,24 @@ impl Builder {
     /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
     #[must_use]
     pub fn build(self) -> ScheduledThreadPoolExecutor {
-        let scheduler = Arc::new(Scheduler::new(self.decorate, self.on_failure));
-        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&scheduler.queue) as _;
-        let on_shutdown = Arc::clone(&scheduler);
+        let timers = Arc::new(Timers::new(self.decorate, self.on_failure));
+        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&timers.queue) as _;
         let pool = self
             .pool
             .maximum_pool_size(u32::MAX)
             .keep_alive(KEEP_ALIVE)
             .shared_work_queue(queue)
-            .on_shutdown(move |pool| on_shutdown.on_shutdown(pool))
+            .annex(Arc::clone(&timers) as _)
             .build();
         let pool = pool.unwrap_or_else(|error: ConfigError| unreachable!("{error}"));
-        scheduler.set_pool(pool.shared());
-        ScheduledThreadPoolExecutor { pool, scheduler }
+        let scheduler = Scheduler {
+            pool: Arc::clone(pool.shared()),
+            timers,
+        };
+        ScheduledThreadPoolExecutor {
+            pool,
+            scheduler: Arc::new(scheduler),
+        }
     }
 }
 

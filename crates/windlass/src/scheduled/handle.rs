@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,19 +27,26 @@ use crate::task::{ExecutionError, Schedule, TaskControl, TaskHandle, TaskId, Tas
 #[doc(alias = "ScheduledFuture")]
 pub struct ScheduledHandle<T> {
     handle: TaskHandle<T>,
-    schedule: Arc<Schedule>,
+}
+
+impl<T> ScheduledHandle<T> {
+    pub(super) fn schedule(&self) -> &Schedule {
+        let schedule = self.handle.schedule();
+        schedule.expect("a scheduled task has a schedule")
+    }
 }
 
 impl<T: Send + 'static> ScheduledHandle<T> {
-    pub(super) fn new(handle: TaskHandle<T>, schedule: Arc<Schedule>) -> Self {
-        Self { handle, schedule }
+    /// For the handle of a task that was built with a schedule.
+    pub(super) const fn new(handle: TaskHandle<T>) -> Self {
+        Self { handle }
     }
 
     /// How long it is until the task is due next; zero if it is due, or overdue.
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Duration {
-        self.schedule.delay()
+        self.schedule().delay()
     }
 
     /// Compares by due time, and equal times by the order of scheduling.
@@ -48,19 +54,19 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[doc(alias = "compareTo")]
     pub fn cmp_due<U>(&self, other: &ScheduledHandle<U>) -> Ordering {
         let key = |schedule: &Schedule| (schedule.due(), schedule.sequence());
-        key(&self.schedule).cmp(&key(&other.schedule))
+        key(self.schedule()).cmp(&key(other.schedule()))
     }
 
     /// Whether the task runs again and again.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.schedule.is_periodic()
+        self.schedule().is_periodic()
     }
 
     /// How many runs of a periodic task have ended, the one that failed included.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        self.schedule.runs()
+        self.schedule().runs()
     }
 
     /// Waits for the task and gives its value.
@@ -130,10 +136,6 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     pub fn into_handle(self) -> TaskHandle<T> {
         self.handle
     }
-
-    pub(super) fn schedule(&self) -> &Arc<Schedule> {
-        &self.schedule
-    }
 }
 
 impl<T: Send + 'static> Future for ScheduledHandle<T> {
@@ -148,7 +150,7 @@ impl<T> fmt::Debug for ScheduledHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduledHandle")
             .field("handle", &self.handle)
-            .field("schedule", &self.schedule)
+            .field("schedule", self.schedule())
             .finish()
     }
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use super::handle::ScheduledHandle;
 use super::period::{self, Period};
-use super::scheduler::{Decorate, Scheduler};
+use super::scheduler::Scheduler;
+use super::timers::Decorate;
 use super::turn::Turn;
 use crate::executor::{ExecutorService, RejectedExecution, RejectionReason};
-use crate::task::{self, Failure, Task, TaskBuilder};
+use crate::task::{Failure, Runs, Task, TaskBuilder};
 
 /// An executor service that also runs tasks later, and again and again.
 ///
@@ -97,7 +98,7 @@ pub trait Schedule: ScheduledExecutorService {
         time: SystemTime,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<ScheduledHandle<T>, RejectedExecution> {
-        let now = self.scheduler().clock.wall_now();
+        let now = self.scheduler().timers.clock.wall_now();
         self.schedule(time.duration_since(now).unwrap_or_default(), body)
     }
 
@@ -159,18 +160,14 @@ where
     T: Send + 'static,
 {
     let scheduler = executor.scheduler();
-    let due = period::after(scheduler.clock.now(), delay);
-    let schedule = scheduler.schedule(due, false);
+    let schedule = scheduler.once(period::after(scheduler.timers.clock.now(), delay));
     let builder = executor.prepare(TaskBuilder::new());
-    let (task, handle) = match scheduler.decorate.clone() {
-        None => builder.build_scheduled(Arc::clone(&schedule), body),
-        Some(decorate) => {
-            let body = move || decorated(&decorate, body);
-            builder.build_scheduled(Arc::clone(&schedule), body)
-        }
+    let (task, handle) = match scheduler.timers.decorate.clone() {
+        None => builder.build_scheduled(schedule, body),
+        Some(decorate) => builder.build_scheduled(schedule, move || decorated(&decorate, body)),
     };
     scheduler.take(task)?;
-    Ok(ScheduledHandle::new(handle, schedule))
+    Ok(ScheduledHandle::new(handle))
 }
 
 fn periodic<X>(
@@ -187,17 +184,16 @@ where
     } else {
         RejectionReason::NeverDue
     };
-    let beat = match period.first(&scheduler.clock) {
+    let beat = match period.first(&scheduler.timers.clock) {
         Some(beat) if !period.is_zero() => beat,
         _ => return Err(RejectedExecution::new(Task::new(body), reason)),
     };
-    let schedule = scheduler.schedule(beat.at, true);
-    schedule.set_due(period.jittered(beat, scheduler.salt(&schedule)));
-    let decorate = scheduler.decorate.clone();
-    let counted = Arc::clone(&schedule);
+    let runs = Arc::new(Runs::default());
+    let schedule = scheduler.periodic(beat.at, Arc::clone(&runs));
+    let decorate = scheduler.timers.decorate.clone();
     let run = move || {
         // Counted before the end of the run is announced, also if it panics.
-        let _count = CountRun(&counted);
+        let _count = CountRun(&runs);
         let mut once = || {
             body();
             Ok(())
@@ -208,18 +204,18 @@ where
         }
     };
     let builder = executor.prepare(TaskBuilder::new());
-    let (cell, handle) = builder.build_periodic(Arc::clone(&schedule), run);
-    let turn = Turn::new(cell, Arc::clone(&schedule), period, beat, scheduler);
+    let (cell, handle) = builder.build_periodic(schedule, run);
+    let turn = Turn::new(cell, period, beat, scheduler);
     scheduler.take(Task::of_cell(turn))?;
-    Ok(ScheduledHandle::new(handle, schedule))
+    Ok(ScheduledHandle::new(handle))
 }
 
 /// Counts a run when it ends, in whatever way.
-struct CountRun<'a>(&'a task::Schedule);
+struct CountRun<'a>(&'a Runs);
 
 impl Drop for CountRun<'_> {
     fn drop(&mut self) {
-        self.0.count_run();
+        self.0.count();
     }
 }
 

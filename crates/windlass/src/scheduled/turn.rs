@@ -4,18 +4,20 @@ use std::sync::{Arc, Weak};
 
 use super::period::{Beat, Period};
 use super::scheduler::Scheduler;
+use super::timers::Timers;
 use crate::containment::{catch, contain};
+use crate::pool::{Annex, Shared};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Failure, Header, Home, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, Ran, Runnable, Schedule, Snapshot, Task};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
 pub(super) struct Turn {
     cell: Arc<dyn Runnable>,
-    schedule: Arc<Schedule>,
     period: Period,
     /// The time on the beat, where the schedule has the one with jitter.
     beat: Mutex<Beat>,
-    scheduler: Weak<Scheduler>,
+    pool: Weak<Shared>,
+    timers: Weak<Timers>,
     /// This very turn, to make the task of the next.
     me: Weak<Turn>,
 }
@@ -23,26 +25,38 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn new(
         cell: Arc<dyn Runnable>,
-        schedule: Arc<Schedule>,
         period: Period,
         beat: Beat,
-        scheduler: &Arc<Scheduler>,
+        scheduler: &Scheduler,
     ) -> Arc<Self> {
-        Arc::new_cyclic(|me| Self {
+        let turn = Arc::new_cyclic(|me| Self {
             cell,
-            schedule,
             period,
             beat: Mutex::new(beat),
-            scheduler: Arc::downgrade(scheduler),
+            pool: Arc::downgrade(&scheduler.pool),
+            timers: Arc::downgrade(&scheduler.timers),
             me: Weak::clone(me),
-        })
+        });
+        turn.set_due(beat, &scheduler.timers);
+        turn
+    }
+
+    fn timing(&self) -> &Schedule {
+        let schedule = self.cell.schedule();
+        schedule.expect("a periodic task has a schedule")
+    }
+
+    /// Makes the next turn due on this beat, with jitter.
+    fn set_due(&self, beat: Beat, timers: &Timers) {
+        let salt = timers.salt(self.header().id(), self.timing().runs());
+        self.timing().set_due(self.period.jittered(beat, salt));
     }
 
     /// Queues the next turn, or ends the task where there is none.
-    fn go_on(&self, scheduler: &Scheduler) -> Ran {
+    fn go_on(&self, pool: &Arc<Shared>, timers: &Timers) -> Ran {
         // Copied out: a calendar is user code, and not to be called under a lock.
         let beat = *self.beat.lock();
-        let next = match catch(|| self.period.next(beat, &scheduler.clock)) {
+        let next = match catch(|| self.period.next(beat, &timers.clock)) {
             Ok(next) => next,
             Err(payload) => {
                 let failure = Failure::from_panic(payload);
@@ -56,12 +70,11 @@ impl Turn {
         match (next, self.me.upgrade()) {
             (Some(beat), Some(me)) => {
                 *self.beat.lock() = beat;
-                let salt = scheduler.salt(&self.schedule);
-                self.schedule.set_due(self.period.jittered(beat, salt));
-                scheduler.take_again(Task::of_cell(me));
+                self.set_due(beat, timers);
+                timers.take_again(pool, Task::of_cell(me));
                 // A cancel between the run and the queue has found nothing to take out.
                 if self.cell.state().is_cancelled() {
-                    scheduler.cancelled(self.cell.header().id(), &self.schedule);
+                    timers.on_cancel(pool, self.header().id(), self.timing());
                 }
             }
             _ => {
@@ -74,19 +87,16 @@ impl Turn {
 
 impl Runnable for Turn {
     fn run(&self) -> Ran {
-        let scheduler = self
-            .scheduler
-            .upgrade()
-            .filter(|scheduler| scheduler.may_go_on());
-        let Some(scheduler) = scheduler else {
+        let home = self.pool.upgrade().zip(self.timers.upgrade());
+        let Some((pool, timers)) = home.filter(|(pool, timers)| timers.may_go_on(pool)) else {
             self.cell.cancel(false, Cancellation::Requested);
             return Ran::Void;
         };
         let mut ran = self.cell.run_and_reset();
         if matches!(ran, Ran::Well) {
-            ran = self.go_on(&scheduler);
+            ran = self.go_on(&pool, &timers);
         }
-        if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &scheduler.on_failure) {
+        if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
             let header = self.cell.header();
             contain(|| on_failure(header.id(), header.name(), failure));
         }
@@ -115,5 +125,9 @@ impl Runnable for Turn {
 
     fn header(&self) -> &Header {
         self.cell.header()
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        self.cell.schedule()
     }
 }

@@ -110,6 +110,11 @@ impl Deadline {
         }
     }
 
+    /// Whether it is this moment or an earlier one.
+    pub(crate) fn is_by(self, at: Instant) -> bool {
+        matches!(self, Self::At(mine) if mine <= at)
+    }
+
     pub(crate) fn has_passed(self) -> bool {
         match self {
             Self::Never => false,

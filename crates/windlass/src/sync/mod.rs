@@ -35,8 +35,8 @@ mod unique;
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, linger, thread,
-    thread_local,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, linger,
+    sharpen_timed_waits, thread, thread_local,
 };
 /// How many threads the machine runs at a time, and at least one.
 pub(crate) fn available_parallelism() -> usize {

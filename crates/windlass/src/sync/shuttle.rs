@@ -117,6 +117,9 @@ pub(crate) fn wall_now() -> SystemTime {
     SystemTime::now()
 }
 
+/// Models never wait by a clock.
+pub(crate) fn sharpen_timed_waits() {}
+
 /// Runs the body under random and under probabilistic concurrency testing schedules
 /// (`SHUTTLE_ITERATIONS` of each, 1,000 unless set).
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::handle::TaskHandle;
 use super::header::{Header, Labels};
 use super::id::TaskId;
 use super::runnable::Runnable;
-use super::schedule::Schedule;
+use super::schedule::{Schedule, When};
 use super::{FutureTask, Task};
 
 /// What a task is to carry besides its code.
@@ -80,39 +80,37 @@ impl TaskBuilder {
         self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        Self::halves(Header::new(TaskId::next(), self.labels), body)
+        self.halves(body, ())
     }
 
     /// Makes a task that is due later, and its handle.
     pub(crate) fn build_scheduled<T: Send + 'static>(
         self,
-        schedule: Arc<Schedule>,
+        schedule: Schedule,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        Self::halves(
-            Header::scheduled(TaskId::next(), self.labels, schedule),
-            body,
-        )
+        self.halves(body, schedule)
     }
 
     #[inline]
     fn halves<T: Send + 'static>(
-        header: Header,
+        self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+        when: impl When,
     ) -> (Task, TaskHandle<T>) {
-        let id = header.id();
-        let (runs, waits) = Cell::pair(header, Once(body));
+        let id = TaskId::next();
+        let (runs, waits) = Cell::pair(Header::new(id, self.labels), Once(body), when);
         (Task::half(id, runs), TaskHandle::new(waits.awaitable()))
     }
 
     /// Makes a task that can run again and again, and its handle.
     pub(crate) fn build_periodic(
         self,
-        schedule: Arc<Schedule>,
+        schedule: Schedule,
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
-        let header = Header::scheduled(TaskId::next(), self.labels, schedule);
-        let (runs, waits) = Cell::pair(header, Repeating(body));
+        let header = Header::new(TaskId::next(), self.labels);
+        let (runs, waits) = Cell::pair(header, Repeating(body), schedule);
         (Arc::new(runs), TaskHandle::new(waits.awaitable()))
     }
 

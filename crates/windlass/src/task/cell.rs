@@ -29,6 +29,7 @@ use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::runnable::{Awaitable, Ran, Runnable, Untyped};
+use super::schedule::{Schedule, When};
 use super::state::{Cancelled, Finished, Snapshot, State};
 use super::waiters::Callbacks;
 use crate::containment::{Contained, catch, contain, discard};
@@ -47,11 +48,13 @@ pub(super) struct Head {
 
 /// A task with a result.
 #[repr(C)] // The head comes first: see `Counted`.
-pub(super) struct Cell<T, B> {
+pub(super) struct Cell<T, B, W = ()> {
     head: Head,
     content: UnsafeCell<Contained<Content<T, B>>>,
     /// The outcome of a task that was completed from outside.
     set: UnsafeCell<Contained<Box<Result<T, Failure>>>>,
+    /// When it is due: a [`Schedule`], or nothing.
+    when: W,
 }
 
 enum Content<T, B> {
@@ -62,9 +65,9 @@ enum Content<T, B> {
 // SAFETY: body and outcome are reached by one thread at a time, or read only, as the header of
 // this file says; sending them to that thread is what `Send` allows. Shared reading of the outcome
 // is offered for `T: Sync` only (`SharedHandle`, `FutureTask`).
-unsafe impl<T: Send, B: Send> Sync for Cell<T, B> {}
+unsafe impl<T: Send, B: Send, W: Send + Sync> Sync for Cell<T, B, W> {}
 // SAFETY: as above; the runner pointer is not an owner.
-unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
+unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
 
 /// What a [`Ref`] can refer to.
 ///
@@ -74,7 +77,7 @@ unsafe impl<T: Send, B: Send> Send for Cell<T, B> {}
 pub(super) unsafe trait Counted {}
 
 // SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
-unsafe impl<T, B> Counted for Cell<T, B> {}
+unsafe impl<T, B, W> Counted for Cell<T, B, W> {}
 // SAFETY: nothing but cells is `Awaitable`.
 unsafe impl<T> Counted for dyn Awaitable<T> {}
 // SAFETY: nothing but cells is `Untyped`.
@@ -129,7 +132,7 @@ impl<D: Counted + ?Sized> Deref for Ref<D> {
     }
 }
 
-impl<T: Send + 'static, B: Body<T> + 'static> Ref<Cell<T, B>> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: When> Ref<Cell<T, B, W>> {
     /// The same reference, without the type of the body.
     #[inline]
     pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
@@ -145,7 +148,7 @@ impl<T> Ref<dyn Awaitable<T>> {
     }
 }
 
-impl<T: Send, B: Body<T>> Ref<Cell<T, B>> {
+impl<T: Send, B: Body<T>, W: When> Ref<Cell<T, B, W>> {
     /// Runs the task and lets go of it.
     pub(super) fn run_and_leave(self) -> Ran {
         if !self.head.state.start() {
@@ -169,18 +172,20 @@ impl<T: Send, B: Body<T>> Ref<Cell<T, B>> {
 impl<T: Send, B: Body<T>> Cell<T, B> {
     /// A cell with one reference to it.
     pub(super) fn new(header: Header, body: B) -> Ref<Self> {
-        Ref(Self::with_refs(1, header, body))
+        Ref(Self::with_refs(1, header, body, ()))
     }
+}
 
+impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
     /// A cell with two references to it.
     #[inline]
-    pub(super) fn pair(header: Header, body: B) -> (Ref<Self>, Ref<Self>) {
-        let cell = Self::with_refs(2, header, body);
+    pub(super) fn pair(header: Header, body: B, when: W) -> (Ref<Self>, Ref<Self>) {
+        let cell = Self::with_refs(2, header, body, when);
         (Ref(cell), Ref(cell))
     }
 
     #[inline]
-    fn with_refs(refs: u64, header: Header, body: B) -> NonNull<Self> {
+    fn with_refs(refs: u64, header: Header, body: B, when: W) -> NonNull<Self> {
         let head = Head {
             state: State::new(refs, Cancellation::Dropped as u8),
             runner: AtomicPtr::new(ptr::null_mut()),
@@ -190,6 +195,7 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
             head,
             content: UnsafeCell::new(Contained::new(Content::Body(body))),
             set: UnsafeCell::new(Contained::empty()),
+            when,
         });
         NonNull::from(Box::leak(cell))
     }
@@ -388,7 +394,7 @@ impl Head {
     }
 }
 
-impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
+impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
     fn run(&self) -> Ran {
         let ran = self.as_runner(|_| {
             let (outcome, ran) = self.run_body()?;
@@ -432,7 +438,7 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
             }
         };
         // After the runner was told and the waiters released: its pool may take its time.
-        if let Some(schedule) = self.head.header.schedule() {
+        if let Some(schedule) = self.when.schedule() {
             contain(|| schedule.cancelled(self.head.header.id()));
         }
         self.head.call(callbacks);
@@ -458,11 +464,15 @@ impl<T: Send, B: Body<T>> Runnable for Cell<T, B> {
     fn header(&self) -> &Header {
         &self.head.header
     }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        self.when.schedule()
+    }
 }
 
-impl<T: Send, B: Body<T>> Untyped for Cell<T, B> {}
+impl<T: Send, B: Body<T>, W: When> Untyped for Cell<T, B, W> {}
 
-impl<T: Send + 'static, B: Body<T> + 'static> Awaitable<T> for Cell<T, B> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: When> Awaitable<T> for Cell<T, B, W> {
     fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
         |cell| cell.cast::<Self>()
     }

@@ -11,6 +11,7 @@ use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError};
 use super::id::TaskId;
 use super::runnable::{Awaitable, Runnable};
+use super::schedule::Schedule;
 use super::shared::SharedHandle;
 use crate::sync::Deadline;
 
@@ -41,6 +42,13 @@ pub struct TaskHandle<T> {
     task: Ref<dyn Awaitable<T>>,
     cancels_on_drop: bool,
     polled: bool,
+}
+
+impl<T> TaskHandle<T> {
+    /// When the task is due, where that is later than now.
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
+        self.task.schedule()
+    }
 }
 
 impl<T: Send + 'static> TaskHandle<T> {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
 use super::id::TaskId;
-use super::schedule::Schedule;
 use super::waiters::Waiters;
 use crate::containment::discard;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -53,28 +52,10 @@ pub(crate) struct Header {
 #[derive(Debug, Default)]
 struct Rare {
     labels: Option<Arc<Labels>>,
-    /// When it is due, for a task that is scheduled.
-    schedule: Option<Arc<Schedule>>,
     waiters: Waiters,
 }
 
 impl Header {
-    /// A header with a schedule.
-    pub(super) fn scheduled(
-        id: TaskId,
-        labels: Option<Arc<Labels>>,
-        schedule: Arc<Schedule>,
-    ) -> Self {
-        Self::with_rare(
-            id,
-            Rare {
-                labels,
-                schedule: Some(schedule),
-                ..Rare::default()
-            },
-        )
-    }
-
     #[inline]
     pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
         if labels.is_some() {
@@ -103,10 +84,6 @@ impl Header {
 
     fn rare(&self) -> Option<&Rare> {
         self.rare.get().map(|rare| &**rare)
-    }
-
-    pub(super) fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.rare()?.schedule.as_ref()
     }
 
     pub(crate) const fn id(&self) -> TaskId {
@@ -148,13 +125,14 @@ impl Header {
 }
 
 /// A time as a number that is never zero: nanoseconds since a moment before all that is stamped.
-pub(super) fn nanos(at: Instant) -> u64 {
-    let since = at.saturating_duration_since(epoch()).as_nanos();
-    u64::try_from(since).unwrap_or(u64::MAX).max(1)
+pub(crate) fn nanos(at: Instant) -> u64 {
+    let since = at.saturating_duration_since(epoch());
+    let nanos = since.as_secs().saturating_mul(1_000_000_000);
+    nanos.saturating_add(u64::from(since.subsec_nanos())).max(1)
 }
 
 /// Back from [`nanos`].
-pub(super) fn instant(nanos: u64) -> Instant {
+pub(crate) fn instant(nanos: u64) -> Instant {
     epoch() + Duration::from_nanos(nanos)
 }
 

@@ -43,9 +43,10 @@ pub use shared::SharedHandle;
 use body::Body;
 use cell::{Cell, Ref};
 use erased::{Erase, Erased};
-pub(crate) use header::{Header, Labels};
+pub(crate) use header::{Header, Labels, instant, nanos};
 pub(crate) use runnable::{Ran, Runnable};
-pub(crate) use schedule::{Home, Schedule};
+use schedule::When;
+pub(crate) use schedule::{Home, Runs, Schedule};
 pub(crate) use state::Snapshot;
 
 use crate::containment::{contain, discard};
@@ -118,7 +119,12 @@ impl Task {
 
     /// The half that runs of a task that has another half.
     #[inline]
-    fn half<T: Send + 'static, B: Body<T> + 'static>(id: TaskId, cell: Ref<Cell<T, B>>) -> Self {
+    fn half<T, B, W>(id: TaskId, cell: Ref<Cell<T, B, W>>) -> Self
+    where
+        T: Send + 'static,
+        B: Body<T> + 'static,
+        W: When,
+    {
         Self {
             id,
             erased: fitting(Erased::new(Half(cell))),
@@ -227,18 +233,17 @@ impl Task {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Option<Duration> {
-        self.schedule().map(|schedule| schedule.delay())
+        self.schedule().map(Schedule::delay)
     }
 
     /// Whether it is a turn of a task that runs again and again.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.schedule()
-            .is_some_and(|schedule| schedule.is_periodic())
+        self.schedule().is_some_and(Schedule::is_periodic)
     }
 
-    pub(crate) fn schedule(&self) -> Option<&Arc<Schedule>> {
-        self.header()?.schedule()
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
+        self.erased.cell()?.schedule()
     }
 
     /// Cancels the task through its handle's cell, where it has one.
@@ -345,9 +350,9 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
 }
 
 /// The half that runs of a task with a handle.
-struct Half<T, B>(Ref<Cell<T, B>>);
+struct Half<T, B, W>(Ref<Cell<T, B, W>>);
 
-impl<T: Send + 'static, B: Body<T> + 'static> Erase for Half<T, B> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: When> Erase for Half<T, B, W> {
     fn run(self) -> Ran {
         self.0.run_and_leave()
     }

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
+use super::schedule::Schedule;
 use super::state::Snapshot;
 
 /// What became of a run.
@@ -29,6 +30,10 @@ pub(crate) trait Runnable: Send + Sync {
     fn set_fate(&self, fate: Cancellation);
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
+    /// When it is due, where that is later than now.
+    fn schedule(&self) -> Option<&Schedule> {
+        None
+    }
 }
 
 /// A pointer to a task is one.
@@ -56,6 +61,9 @@ where
     }
     fn header(&self) -> &Header {
         (**self).header()
+    }
+    fn schedule(&self) -> Option<&Schedule> {
+        (**self).schedule()
     }
 }
 
