@@ -136,7 +136,9 @@ impl Shared {
         let Refused { task, error } = refused.into();
         self.count_rejection();
         task.set_fate(Cancellation::Rejected);
-        let answer = self.handler().rejected(task, &View(self));
+        let answer = self
+            .handler
+            .with(|handler| handler.rejected(task, &View(self)));
         match (answer, error) {
             (Err(rejected), Some(error)) if rejected.source().is_none() => {
                 Err(rejected.with_source(error))

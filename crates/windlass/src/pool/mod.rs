@@ -252,13 +252,13 @@ impl ThreadPoolExecutor {
     /// What happens to a task that cannot be taken.
     #[must_use]
     pub fn rejection_handler(&self) -> Arc<dyn RejectedExecutionHandler> {
-        self.shared().handler()
+        self.shared().handler.with(Arc::clone)
     }
 
     /// Changes what happens to a task that cannot be taken.
     #[doc(alias = "setRejectedExecutionHandler")]
     pub fn set_rejection_handler(&self, handler: Arc<dyn RejectedExecutionHandler>) {
-        self.shared().set_handler(handler);
+        self.shared().handler.set(handler);
     }
 
     /// Changes how many tasks may wait, where the queue can; gives the former bound.

@@ -1,9 +1,12 @@
 //! What happens to a task that a pool cannot take.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::queue::BlockingQueue;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::task::{Cancellation, Task};
 
 /// Decides about a task that a pool cannot take: it is shut down, or its queue is full and it has
@@ -173,6 +176,43 @@ impl BlockPolicy {
 impl RejectedExecutionHandler for BlockPolicy {
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         pool.execute_when_possible(task, self.timeout)
+    }
+}
+
+/// The handler in force.
+///
+/// The one that the pool was built with is read without a lock for as long as no other has taken
+/// its place, which is mostly for ever: a full pool calls it for every task. It lives as long as
+/// the pool does.
+pub(crate) struct InForce {
+    first: Arc<dyn RejectedExecutionHandler>,
+    /// Set after `later` has been; the lock orders the two for who looks there.
+    is_replaced: AtomicBool,
+    later: Mutex<Option<Arc<dyn RejectedExecutionHandler>>>,
+}
+
+impl InForce {
+    pub(crate) fn new(first: Arc<dyn RejectedExecutionHandler>) -> Self {
+        Self {
+            first,
+            is_replaced: AtomicBool::new(false),
+            later: Mutex::new(None),
+        }
+    }
+
+    /// Shows the handler to `f`, without a lock held.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&Arc<dyn RejectedExecutionHandler>) -> R) -> R {
+        if !self.is_replaced.load(Ordering::Acquire) {
+            return f(&self.first);
+        }
+        let later = self.later.lock().clone();
+        f(later.as_ref().unwrap_or(&self.first))
+    }
+
+    pub(crate) fn set(&self, handler: Arc<dyn RejectedExecutionHandler>) {
+        let former = self.later.lock().replace(handler);
+        self.is_replaced.store(true, Ordering::Release);
+        drop(former);
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
-use super::rejection::RejectedExecutionHandler;
+use super::rejection::{InForce, RejectedExecutionHandler};
 use super::roster::Roster;
 use super::settings::Settings;
 use super::tally::Tally;
@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) extras: Extras,
     pub(crate) tally: Tally,
     factory: Mutex<Arc<dyn ThreadFactory>>,
-    handler: Mutex<Arc<dyn RejectedExecutionHandler>>,
+    pub(crate) handler: InForce,
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
     blocked: Mutex<Vec<Arc<Record>>>,
     rejected: AtomicU64,
@@ -92,7 +92,7 @@ impl Shared {
             termination: Termination::default(),
             extras,
             factory: Mutex::new(factory),
-            handler: Mutex::new(handler),
+            handler: InForce::new(handler),
             blocked: Mutex::new(Vec::new()),
             rejected: AtomicU64::new(0),
             tally: Tally::default(),
@@ -115,15 +115,6 @@ impl Shared {
 
     pub(crate) fn set_factory(&self, factory: Arc<dyn ThreadFactory>) {
         let former = std::mem::replace(&mut *self.factory.lock(), factory);
-        drop(former);
-    }
-
-    pub(crate) fn handler(&self) -> Arc<dyn RejectedExecutionHandler> {
-        Arc::clone(&self.handler.lock())
-    }
-
-    pub(crate) fn set_handler(&self, handler: Arc<dyn RejectedExecutionHandler>) {
-        let former = std::mem::replace(&mut *self.handler.lock(), handler);
         drop(former);
     }
 

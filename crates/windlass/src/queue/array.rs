@@ -67,13 +67,13 @@ impl<T: Send> ArrayBlockingQueue<T> {
             }
             items.push_back(element);
         }
-        Ok(Self(Blocking::with_fairness(
-            Line {
-                items,
-                capacity: Some(capacity),
-            },
-            fairness,
-        )))
+        let line = Line {
+            items,
+            capacity: Some(capacity),
+        };
+        Ok(Self(
+            Blocking::with_fairness(line, fairness).admitting_all(),
+        ))
     }
 
     /// The fairness that this queue was made with.

@@ -42,6 +42,8 @@ pub struct Blocking<D: Discipline> {
     lock: QueueLock<State<D>>,
     fairness: Fairness,
     precedence: Precedence,
+    /// Whether the discipline admits every element: a full queue then says so without the lock.
+    admits_all: bool,
     /// What `len` and `remaining_capacity` show, written under the lock after every change: so
     /// they can be asked from inside a predicate, and cost nothing.
     shown_len: AtomicUsize,
@@ -109,6 +111,9 @@ impl<D: Discipline> State<D> {
 
     /// Signals putters after `freed` places have become free, as far as there is room.
     fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Vec<Wakeup> {
+        if self.putters.is_empty() {
+            return Vec::new();
+        }
         let mut count = freed.min(self.room());
         if fairness == Fairness::Fair {
             count = count.min(1 - self.granted_puts);
@@ -208,8 +213,17 @@ impl<D: Discipline> Blocking<D> {
             lock: QueueLock::new(state),
             fairness,
             precedence,
+            admits_all: false,
             shown_len: AtomicUsize::new(len),
             shown_capacity: AtomicUsize::new(capacity),
+        }
+    }
+
+    /// The same queue, known to admit every element that there is room for.
+    pub(super) fn admitting_all(self) -> Self {
+        Self {
+            admits_all: true,
+            ..self
         }
     }
 
@@ -274,6 +288,10 @@ impl<D: Discipline> Blocking<D> {
         };
         if looks && ends_wait() {
             return Err(PutError::Interrupted(item));
+        }
+        // Producers that are turned away do not keep consumers from the lock.
+        if deadline.is_none() && self.admits_all && self.remaining_capacity() == Some(0) {
+            return Err(PutError::Full(item));
         }
         let mut guard = self.lock.lock();
         let mut granted = false;

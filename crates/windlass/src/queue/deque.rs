@@ -52,11 +52,8 @@ impl<T: Send> LinkedBlockingDeque<T> {
 
     fn from_ends(items: VecDeque<T>, capacity: Option<usize>) -> Self {
         let line = Line { items, capacity };
-        Self(Blocking::configured(
-            line,
-            Fairness::Unfair,
-            Precedence::TIMED,
-        ))
+        let queue = Blocking::configured(line, Fairness::Unfair, Precedence::TIMED);
+        Self(queue.admitting_all())
     }
 
     /// Places the element at the head if there is room right now.

@@ -1,7 +1,8 @@
-//! Receiving from hand to hand: a taker waits with an empty slot, and the giver fills it.
+//! Waiting from hand to hand: a putter with its element, a taker with a slot that is filled.
 
 use std::sync::Arc;
 
+use super::PutError;
 use super::lock::QueueLock;
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
@@ -34,5 +35,30 @@ pub(super) fn receive<S, T>(
         Wait::Signalled => Ok(slot.lock().take()),
         Wait::TimedOut => Ok(None),
         Wait::Interrupted => Err(Interrupted),
+    }
+}
+
+/// Waits in the list that `putters` finds until somebody has taken the element.
+pub(super) fn hold_out<S, T>(
+    lock: &QueueLock<S>,
+    state: MutexGuard<'_, S>,
+    putters: impl Fn(&mut S) -> &mut WaitQueue<T>,
+    item: T,
+    deadline: Deadline,
+) -> Result<(), PutError<T>> {
+    if deadline.has_passed() {
+        drop(state);
+        return Err(if ends_wait() {
+            PutError::Interrupted(item)
+        } else {
+            PutError::TimedOut(item)
+        });
+    }
+    let waited = wait(lock.mutex(), state, putters, item, deadline);
+    drop(waited.guard);
+    match (waited.how, waited.withdrawn) {
+        (Wait::TimedOut, Some(item)) => Err(PutError::TimedOut(item)),
+        (Wait::Interrupted, Some(item)) => Err(PutError::Interrupted(item)),
+        _ => Ok(()),
     }
 }

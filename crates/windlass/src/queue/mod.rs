@@ -39,11 +39,13 @@ mod discipline;
 mod error;
 mod handoff;
 mod heap;
+mod in_turn;
 mod line;
 mod linked;
 mod lock;
 mod precedence;
 mod priority;
+mod promised;
 mod resizable;
 #[cfg(test)]
 mod scenarios;

@@ -1,19 +1,14 @@
 //! A queue that holds nothing: each element goes from hand to hand.
-//!
-//! Whoever finds a partner waiting serves it under the lock and goes on; whoever does not, waits
-//! with what it brought: a putter with its element, a taker with an empty slot. So an element is
-//! always in exactly one place, and a partner that gives up takes its place in line with it.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::blocking::timed;
-use super::handoff::{Slot, receive};
-use super::lock::QueueLock;
+use super::in_turn::InTurn;
+use super::promised::Promised;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
-use crate::interrupt::{Interrupted, ends_wait};
-use crate::sync::{Deadline, mutant};
-use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+use crate::interrupt::Interrupted;
+use crate::sync::Deadline;
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
 ///
@@ -34,15 +29,12 @@ use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 ///     assert_eq!(taker.join().unwrap(), Ok(2));
 /// });
 /// ```
-pub struct SynchronousQueue<T: Send> {
-    lock: QueueLock<State<T>>,
-    fairness: Fairness,
-}
+pub struct SynchronousQueue<T: Send>(Meeting<T>);
 
-/// Never are there both takers and putters: the second to come serves the first.
-struct State<T> {
-    takers: WaitQueue<Slot<T>>,
-    putters: WaitQueue<T>,
+/// How takers and putters find each other.
+enum Meeting<T> {
+    Unfair(Promised<T>),
+    Fair(InTurn<T>),
 }
 
 impl<T: Send> SynchronousQueue<T> {
@@ -55,76 +47,40 @@ impl<T: Send> SynchronousQueue<T> {
     /// Makes a queue with this fairness.
     #[must_use]
     pub fn with_fairness(fairness: Fairness) -> Self {
-        let state = State {
-            takers: WaitQueue::default(),
-            putters: WaitQueue::default(),
-        };
-        Self {
-            lock: QueueLock::new(state),
-            fairness,
-        }
+        Self(match fairness {
+            Fairness::Unfair => Meeting::Unfair(Promised::default()),
+            Fairness::Fair => Meeting::Fair(InTurn::default()),
+        })
     }
 
     /// The fairness that this queue was made with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
-        self.fairness
+        match self.0 {
+            Meeting::Unfair(_) => Fairness::Unfair,
+            Meeting::Fair(_) => Fairness::Fair,
+        }
     }
 
-    fn next<P>(&self, partners: &mut WaitQueue<P>) -> Option<(Wakeup, P)> {
-        match self.fairness {
-            Fairness::Fair => partners.signal_oldest(),
-            Fairness::Unfair => partners.signal_newest(),
+    fn meeting(&self) -> Waiting {
+        match &self.0 {
+            Meeting::Unfair(promised) => promised.waiting(),
+            Meeting::Fair(in_turn) => in_turn.waiting(),
         }
     }
 
     fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
-        let mut state = self.lock.lock();
-        if let Some((wakeup, slot)) = self.next(&mut state.takers) {
-            // Mutant: a taker that was signalled may find its slot empty.
-            let state = (!mutant!("handoff_fills_the_slot_unlocked")).then_some(state);
-            *slot.lock() = Some(item);
-            drop(state);
-            drop(wakeup);
-            return Ok(());
-        }
-        let Some(deadline) = deadline else {
-            return Err(PutError::Full(item));
-        };
-        if deadline.has_passed() {
-            drop(state);
-            return Err(if ends_wait() {
-                PutError::Interrupted(item)
-            } else {
-                PutError::TimedOut(item)
-            });
-        }
-        let waited = wait(
-            self.lock.mutex(),
-            state,
-            |state| &mut state.putters,
-            item,
-            deadline,
-        );
-        drop(waited.guard);
-        match (waited.how, waited.withdrawn) {
-            (Wait::TimedOut, Some(item)) => Err(PutError::TimedOut(item)),
-            (Wait::Interrupted, Some(item)) => Err(PutError::Interrupted(item)),
-            _ => Ok(()),
+        match &self.0 {
+            Meeting::Unfair(promised) => promised.put_by(item, deadline),
+            Meeting::Fair(in_turn) => in_turn.put_by(item, deadline),
         }
     }
 
     fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
-        let mut state = self.lock.lock();
-        if let Some((wakeup, item)) = self.next(&mut state.putters) {
-            drop(state);
-            drop(wakeup);
-            return Ok(Some(item));
+        match &self.0 {
+            Meeting::Unfair(promised) => promised.take_by(deadline),
+            Meeting::Fair(in_turn) => in_turn.take_by(deadline),
         }
-        let Some(deadline) = deadline else {
-            return Ok(None);
-        };
-        receive(&self.lock, state, |state| &mut state.takers, deadline)
     }
 }
 
@@ -165,20 +121,10 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
 
     /// Receives from up to `max` putters that wait.
     fn drain(&self, max: usize) -> Vec<T> {
-        let mut wakeups = Vec::new();
-        let mut items = Vec::new();
-        {
-            let mut state = self.lock.lock();
-            while items.len() < max {
-                let Some((wakeup, item)) = self.next(&mut state.putters) else {
-                    break;
-                };
-                wakeups.push(wakeup);
-                items.push(item);
-            }
-        }
-        drop(wakeups);
-        items
+        // No more than wait now, or it might never end.
+        let putters = self.meeting().putters;
+        let polled = std::iter::from_fn(|| self.poll());
+        polled.take(max.min(putters)).collect()
     }
 
     fn drain_all(&self) -> Vec<T> {
@@ -207,18 +153,14 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
     }
 
     fn waiting(&self) -> Option<Waiting> {
-        let state = self.lock.lock();
-        Some(Waiting {
-            takers: state.takers.len(),
-            putters: state.putters.len(),
-        })
+        Some(self.meeting())
     }
 }
 
 impl<T: Send> fmt::Debug for SynchronousQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SynchronousQueue")
-            .field("fairness", &self.fairness)
+            .field("fairness", &self.fairness())
             .finish_non_exhaustive()
     }
 }
@@ -231,15 +173,22 @@ mod models {
     use super::SynchronousQueue;
     use crate::interrupt;
     use crate::queue::scenarios::{self, spawn};
-    use crate::queue::{BlockingQueue, PutError};
+    use crate::queue::{BlockingQueue, Fairness, PutError};
     use crate::sync::model;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
+    /// Runs the model with an unfair queue and with a fair one.
+    fn model_both(body: impl Fn(SynchronousQueue<u32>) + Copy + Send + Sync + 'static) {
+        for fairness in [Fairness::Unfair, Fairness::Fair] {
+            model(move || body(SynchronousQueue::with_fairness(fairness)));
+        }
+    }
+
     #[test]
     fn a_putter_and_a_taker_meet_whoever_comes_first() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let putter = spawn(move || theirs.put(7));
             assert_eq!(queue.take(), Ok(7));
@@ -249,8 +198,8 @@ mod models {
 
     #[test]
     fn an_element_is_delivered_or_given_back_never_both() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
             let other = spawn(move || {
@@ -273,8 +222,8 @@ mod models {
 
     #[test]
     fn one_element_goes_to_one_of_two_takers() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let other = spawn(move || theirs.take().unwrap());
             let theirs = Arc::clone(&queue);
@@ -290,8 +239,8 @@ mod models {
 
     #[test]
     fn a_taker_that_is_interrupted_leaves_the_element_to_the_next() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
             let putter = spawn(move || {
@@ -310,8 +259,8 @@ mod models {
 
     #[test]
     fn a_taker_whose_time_is_up_leaves_the_element_to_the_next() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let putter = spawn(move || theirs.put(7));
             let taken = match queue.poll_timeout(HOUR) {
@@ -324,8 +273,8 @@ mod models {
 
     #[test]
     fn a_putter_whose_time_is_up_has_its_element_back_or_delivered() {
-        model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+        model_both(|queue| {
+            let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let taker = spawn(move || theirs.take().unwrap());
             if let Err(late) = queue.offer_timeout(7, HOUR) {
@@ -339,6 +288,6 @@ mod models {
 
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
-        model(|| scenarios::a_taker_sees_what_came_before_the_put(SynchronousQueue::new()));
+        model_both(scenarios::a_taker_sees_what_came_before_the_put);
     }
 }

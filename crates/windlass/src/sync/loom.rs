@@ -119,6 +119,9 @@ impl<T> UnsafeCell<T> {
 /// Lets no time pass: a model looks at every moment anyway.
 pub(crate) fn linger(_is_over: impl Fn() -> bool) {}
 
+/// How often a thread looks for what it waits for before it sleeps.
+pub(crate) const LOOKS: u32 = 1;
+
 /// Reads the machine's clock; models never wait by it.
 pub(crate) fn now() -> Instant {
     Instant::now()

@@ -43,6 +43,16 @@ pub(crate) fn available_parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// How often a thread looks for what it waits for before it sleeps: never on a machine where
+/// nobody can bring it meanwhile.
+pub(crate) fn looks() -> u32 {
+    static LOOKS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *LOOKS.get_or_init(|| match available_parallelism() {
+        1 => 0,
+        _ => backend::LOOKS,
+    })
+}
+
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
 pub(crate) use parker::{Parker, Woken};

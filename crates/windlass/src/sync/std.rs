@@ -127,6 +127,9 @@ pub(crate) fn linger(is_over: impl Fn() -> bool) {
     }
 }
 
+/// How often a thread looks for what it waits for before it sleeps: some microseconds.
+pub(crate) const LOOKS: u32 = 600;
+
 /// Reads the machine's monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()

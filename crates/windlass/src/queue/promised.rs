@@ -1,0 +1,307 @@
+//! Hand-off to whichever of the waiting takers comes first.
+//!
+//! An element is accepted only if a taker waits that no other element was accepted for. It is then
+//! *promised*, and lies here until a taker comes for it: the one that is woken, or one that happens
+//! to come by sooner, and in whose stead the woken one waits on. So a burst of elements does not
+//! cost a wake-up each, and short tasks are run by the few threads that are awake.
+//!
+//! What holds whenever the lock is free:
+//! - `promised.len() <= takers.len() + coming`: nothing is accepted that nobody is there for. A
+//!   taker that gives up takes an element along if it would otherwise break this.
+//! - if anything is promised, a taker is coming for it. Whoever has taken one applies the rule of
+//!   wake-ups again to what is left.
+//! - if a putter waits, every taker has been promised an element.
+//!
+//! One taker at a time looks out for a while before it goes to sleep, as one that is coming: so
+//! the next of several elements in quick succession wakes nobody.
+
+use std::collections::VecDeque;
+
+use super::handoff::hold_out;
+use super::lock::QueueLock;
+use super::{PutError, Waiting};
+use crate::interrupt::{Interrupted, Record, ends_wait};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Deadline, MutexGuard, looks, mutant};
+use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+
+/// Where takers and putters meet, the newest first.
+pub(super) struct Promised<T> {
+    lock: QueueLock<State<T>>,
+    /// Takers that nothing has been promised to, as last left under the lock: an offer to nobody
+    /// disturbs nobody.
+    shown_free: AtomicUsize,
+    /// Elements that are promised, as last left under the lock: for the taker that looks out.
+    shown_promised: AtomicUsize,
+}
+
+struct State<T> {
+    promised: VecDeque<T>,
+    /// Takers that sleep.
+    takers: WaitQueue,
+    /// Takers that have been signalled and are not here yet, and the one that looks out.
+    coming: usize,
+    /// Whether a taker looks out.
+    has_lookout: bool,
+    putters: WaitQueue<T>,
+}
+
+impl<T> Default for Promised<T> {
+    fn default() -> Self {
+        let state = State {
+            promised: VecDeque::new(),
+            takers: WaitQueue::default(),
+            coming: 0,
+            has_lookout: false,
+            putters: WaitQueue::default(),
+        };
+        Self {
+            lock: QueueLock::new(state),
+            shown_free: AtomicUsize::new(0),
+            shown_promised: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<T> State<T> {
+    /// How many takers there are that nothing has been promised to.
+    fn free(&self) -> usize {
+        (self.takers.len() + self.coming).saturating_sub(self.promised.len())
+    }
+
+    /// Whether more is promised than takers are left to come for it.
+    fn is_short_of_takers(&self) -> bool {
+        self.promised.len() > self.takers.len() + self.coming
+    }
+
+    /// Signals one more taker if few are coming, measured by how much is promised.
+    fn signal_taker(&mut self) -> Option<Wakeup> {
+        let limit = 1 + self.promised.len().checked_ilog2()? / 2;
+        if self.coming >= limit as usize {
+            return None;
+        }
+        let (wakeup, ()) = self.takers.signal_newest()?;
+        self.coming += 1;
+        Some(wakeup)
+    }
+}
+
+type Guard<'a, T> = MutexGuard<'a, State<T>>;
+
+impl<T: Send> Promised<T> {
+    /// Promises the element to a taker, at once or, with a deadline, when one comes.
+    pub(super) fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
+        if deadline.is_none() && self.shown_free.load(Ordering::Acquire) == 0 {
+            return Err(PutError::Full(item));
+        }
+        let mut state = self.lock.lock();
+        if state.free() > 0 {
+            state.promised.push_back(item);
+            // Mutant: the takers sleep on.
+            let wakes = !mutant!("promise_wakes_nobody");
+            let wakeup = wakes.then(|| state.signal_taker()).flatten();
+            self.show(&state);
+            drop(state);
+            drop(wakeup);
+            return Ok(());
+        }
+        match deadline {
+            None => Err(PutError::Full(item)),
+            Some(deadline) => hold_out(
+                &self.lock,
+                state,
+                |state| &mut state.putters,
+                item,
+                deadline,
+            ),
+        }
+    }
+
+    /// Takes an element, at once from a putter or, with a deadline, when one is promised.
+    pub(super) fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
+        let mut state = self.lock.lock();
+        // Before anything that is promised, whose taker would then be free while a putter waits.
+        if let Some((wakeup, item)) = state.putters.signal_newest() {
+            drop(state);
+            drop(wakeup);
+            return Ok(Some(item));
+        }
+        let Some(deadline) = deadline else {
+            return Ok(None);
+        };
+        loop {
+            if let Some(item) = state.promised.pop_front() {
+                // Mutant: what is left is fetched by nobody.
+                let wakes = !mutant!("promise_is_not_passed_on");
+                let wakeup = wakes.then(|| state.signal_taker()).flatten();
+                self.show(&state);
+                drop(state);
+                drop(wakeup);
+                return Ok(Some(item));
+            }
+            if deadline.has_passed() {
+                self.show(&state);
+                drop(state);
+                return ended(ends_wait());
+            }
+            if !state.has_lookout {
+                state = self.look_out(state);
+                if !state.promised.is_empty() {
+                    continue;
+                }
+            }
+            self.shown_free.store(state.free() + 1, Ordering::Release);
+            let waited = wait(
+                self.lock.mutex(),
+                state,
+                |state| &mut state.takers,
+                (),
+                deadline,
+            );
+            state = waited.guard;
+            // Mutant: a taker that gives up leaves what it was promised to nobody.
+            let stays = !mutant!("taker_breaks_its_promise") && state.is_short_of_takers();
+            match waited.how {
+                Wait::Signalled => state.coming -= 1,
+                how if stays => keep_interrupt(how),
+                how => {
+                    self.show(&state);
+                    drop(state);
+                    return ended(how == Wait::Interrupted);
+                }
+            }
+        }
+    }
+
+    /// Looks out for an element for a short while.
+    fn look_out<'a>(&'a self, mut state: Guard<'a, T>) -> Guard<'a, T> {
+        state.has_lookout = true;
+        state.coming += 1;
+        self.show(&state);
+        drop(state);
+        for _ in 0..looks() {
+            if self.shown_promised.load(Ordering::Relaxed) > 0 {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = self.lock.lock();
+        state.has_lookout = false;
+        state.coming -= 1;
+        state
+    }
+
+    fn show(&self, state: &State<T>) {
+        self.shown_free.store(state.free(), Ordering::Release);
+        self.shown_promised
+            .store(state.promised.len(), Ordering::Relaxed);
+    }
+
+    pub(super) fn waiting(&self) -> Waiting {
+        let state = self.lock.lock();
+        Waiting {
+            takers: state.free(),
+            putters: state.putters.len(),
+        }
+    }
+}
+
+/// What a taker has to say that waited in vain.
+fn ended<T>(is_interrupted: bool) -> Result<Option<T>, Interrupted> {
+    if is_interrupted {
+        Err(Interrupted)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Leaves the interrupt that ended a wait to the next one, since this one has not been in vain.
+fn keep_interrupt(how: Wait) {
+    // Mutant: the interrupt is lost.
+    if how == Wait::Interrupted && !mutant!("kept_promise_loses_the_interrupt") {
+        Record::with_current(|me| {
+            if me.was_interrupted() {
+                me.set_flag();
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::interrupt;
+    use crate::queue::scenarios::spawn;
+    use crate::queue::{BlockingQueue, SynchronousQueue};
+    use crate::sync::model;
+
+    const SOON: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_burst_reaches_as_many_takers_though_it_wakes_one() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let takers = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.take().unwrap())
+            });
+            queue.put(1).unwrap();
+            queue.put(2).unwrap();
+            let sum: u32 = takers.map(|taker| taker.join().unwrap()).iter().sum();
+            assert_eq!(sum, 3);
+        });
+    }
+
+    #[test]
+    fn no_more_is_accepted_than_takers_wait() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            let accepted = [1, 2].map(|item| queue.offer(item).is_ok());
+            assert_ne!(accepted, [true, true]);
+            if accepted == [false, false] {
+                queue.put(3).unwrap();
+            }
+            assert!(taker.join().unwrap() > 0);
+            assert_eq!(queue.waiting().unwrap().takers, 0);
+        });
+    }
+
+    #[test]
+    fn a_taker_whose_time_is_up_keeps_its_promise() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let takers = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.poll_timeout(SOON).unwrap().unwrap_or(0))
+            });
+            let accepted = [1, 2].map(|item| queue.offer(item).map_or(0, |()| item));
+            let taken = takers.map(|taker| taker.join().unwrap());
+            assert_eq!(taken.iter().sum::<u32>(), accepted.iter().sum());
+        });
+    }
+
+    #[test]
+    fn a_taker_that_keeps_its_promise_keeps_its_interrupt() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::new());
+            let me = interrupt::current();
+            let theirs = Arc::clone(&queue);
+            let other = spawn(move || theirs.take().unwrap());
+            let theirs = Arc::clone(&queue);
+            let giver = spawn(move || {
+                theirs.put(1).unwrap();
+                theirs.put(2).unwrap();
+                me.interrupt();
+            });
+            let first = queue.take();
+            let mine = first.or_else(|_| queue.take()).unwrap();
+            giver.join().unwrap();
+            assert_eq!(interrupt::interrupted(), first.is_ok());
+            assert_eq!(mine + other.join().unwrap(), 3);
+        });
+    }
+}
