@@ -64,9 +64,12 @@ use crate::containment::{contain, discard};
 /// assert_eq!(handle.get().unwrap(), 42);
 /// ```
 #[must_use = "a task that is dropped is not run"]
+// In this order the parts of a task that are moved one after the other do not straddle: a load that
+// wants parts of two earlier stores has to wait for both.
+#[repr(C)]
 pub struct Task {
-    id: TaskId,
     erased: Erased,
+    id: TaskId,
 }
 
 impl Task {
