@@ -27,7 +27,8 @@
 //! producer's next element moves them back. For a batch of three that costs more than all the rest.
 //! So a consumer that has used up a small batch *lingers* for about a microsecond before it looks
 //! at the inbox again: a producer at full speed has dozens of elements there by then, and one that
-//! is just about to bring its next element need not wake anybody.
+//! is just about to bring its next element need not wake anybody. While it lingers it counts as a
+//! taker on its way, and owes what such a taker owes.
 
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ use super::blocks::Blocks;
 use super::lock::QueueLock;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Deadline, MutexGuard, linger, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
@@ -57,6 +58,8 @@ struct FrontEnd<T> {
     /// runs under both locks and asks for the length.
     shown_inbox_len: AtomicUsize,
     shown_capacity: AtomicUsize,
+    /// Whether a consumer lingers: it sees what comes, and nobody needs to be woken.
+    has_lookout: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -143,6 +146,7 @@ impl<T: Send> TwoLock<T> {
                 lock: QueueLock::new(front),
                 shown_inbox_len: AtomicUsize::new(0),
                 shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
+                has_lookout: AtomicBool::new(false),
             }),
             bound,
         }
@@ -162,6 +166,9 @@ impl<T: Send> TwoLock<T> {
         front.inbox.push(item);
         let len = front.inbox.len();
         self.front.shown_inbox_len.store(len, Ordering::Relaxed);
+        if self.front.has_lookout.load(Ordering::Relaxed) {
+            return None;
+        }
         // What is in the outbox counts for little: a taker that works on it comes by here.
         front.signal_taker(len)
     }
@@ -219,17 +226,51 @@ impl<T: Send> TwoLock<T> {
         }
     }
 
-    /// Locks the back; where the outbox is empty after a small batch, a moment later.
+    /// Locks the back; where the outbox is empty after a small batch, a moment later. Says whether
+    /// this thread was looking out for elements meanwhile.
     #[inline(always)]
-    fn lock_back(&self) -> BackGuard<'_, T> {
+    fn lock_back(&self) -> (BackGuard<'_, T>, bool) {
         let mut back = self.back.lock.lock();
-        if back.outbox.len() == 0 && back.lingers {
-            back.lingers = false;
-            drop(back);
-            linger(|| self.front.shown_inbox_len.load(Ordering::Relaxed) > 0);
-            back = self.back.lock.lock();
+        if back.outbox.len() > 0 || !back.lingers {
+            return (back, false);
         }
-        back
+        back.lingers = false;
+        drop(back);
+        let front = &self.front;
+        front.has_lookout.store(true, Ordering::Relaxed);
+        linger(|| front.shown_inbox_len.load(Ordering::Relaxed) > 0);
+        // Whoever has seen the lookout has left its element before this thread looks at the inbox,
+        // and whoever comes after that does not see it: the front lock orders both.
+        front.has_lookout.store(false, Ordering::Relaxed);
+        (self.back.lock.lock(), true)
+    }
+
+    /// Takes the oldest element. If there is none, gives the front lock, under which that is so.
+    ///
+    /// A thread for whose sake others were not signalled looks at both boxes, and signals the next
+    /// one for what it leaves behind: because it was `signalled`, or was on the lookout.
+    #[inline(always)]
+    fn take_now(&self, signalled: bool) -> Result<Option<T>, FrontGuard<'_, T>> {
+        let (mut back, looked_out) = self.lock_back();
+        let owes_look = signalled || (looked_out && !mutant!("lookout_owes_nothing"));
+        if !owes_look && back.outbox.len() > 0 {
+            return Ok(self.pop(back));
+        }
+        let mut front = self.front.lock.lock();
+        if signalled {
+            // Mutant: one taker stays on its way for ever, and no other is signalled.
+            front.takers_coming -= mutant!("taker_keeps_its_token", 0, 1);
+        }
+        if !self.fill_outbox(&mut back, &mut front) {
+            return Err(front);
+        }
+        let left = back.outbox.len() - 1 + front.inbox.len();
+        // Mutant: who arrives leaves the others asleep.
+        let next = front.signal_taker(mutant!("taker_tells_nobody", 0, left));
+        drop(front);
+        let item = self.pop(back);
+        drop(next);
+        Ok(item)
     }
 
     fn take_by(&self, deadline: Deadline) -> Result<Option<T>, Interrupted> {
@@ -238,36 +279,19 @@ impl<T: Send> TwoLock<T> {
         }
         let mut signalled = false;
         loop {
-            let mut back = self.lock_back();
-            let mut next_taker = None;
-            if signalled || back.outbox.len() == 0 {
-                let mut front = self.front.lock.lock();
-                if signalled {
-                    // Mutant: one taker stays on its way for ever, and no other is signalled.
-                    front.takers_coming -= mutant!("taker_keeps_its_token", 0, 1);
-                }
-                if !self.fill_outbox(&mut back, &mut front) {
-                    // Both boxes are empty, and stay so while the front is locked.
-                    drop(back);
-                    if mutant!("taker_enlists_late") {
-                        drop(front); // An element that comes now is signalled to nobody.
-                        front = self.front.lock.lock();
-                    }
-                    match Self::await_element(&self.front.lock, front, deadline) {
-                        Wait::Signalled => signalled = true,
-                        Wait::TimedOut => return Ok(None),
-                        Wait::Interrupted => return Err(Interrupted),
-                    }
-                    continue;
-                }
-                let left = back.outbox.len() - 1 + front.inbox.len();
-                // Mutant: who arrives leaves the others asleep.
-                let left = mutant!("taker_tells_nobody", 0, left);
-                next_taker = front.signal_taker(left);
+            let mut front = match self.take_now(signalled) {
+                Ok(item) => return Ok(item),
+                Err(front) => front,
+            };
+            if mutant!("taker_enlists_late") {
+                drop(front); // An element that comes now is signalled to nobody.
+                front = self.front.lock.lock();
             }
-            let item = self.pop(back);
-            drop(next_taker);
-            return Ok(item);
+            match Self::await_element(&self.front.lock, front, deadline) {
+                Wait::Signalled => signalled = true,
+                Wait::TimedOut => return Ok(None),
+                Wait::Interrupted => return Err(Interrupted),
+            }
         }
     }
 
@@ -398,11 +422,7 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
     }
 
     fn poll(&self) -> Option<T> {
-        let mut back = self.lock_back();
-        if back.outbox.len() == 0 {
-            self.fill_outbox(&mut back, &mut self.front.lock.lock());
-        }
-        self.pop(back)
+        self.take_now(false).unwrap_or(None)
     }
 
     fn take(&self) -> Result<T, Interrupted> {
@@ -577,6 +597,24 @@ mod models {
             taken.push(queue.take().unwrap());
             giver.join().unwrap();
             assert_eq!(taken, [1, 2, 3]);
+        });
+    }
+
+    /// The consumer has used up a small batch, and so is on the lookout when the elements come.
+    #[test]
+    fn a_consumer_on_the_lookout_leaves_no_element_beside_a_taker_asleep() {
+        model(|| {
+            let queue = Arc::new(TwoLock::new(None, Bound::Fixed));
+            queue.append(1);
+            assert_eq!(queue.poll(), Some(1));
+            let takers = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(move || queue.take().unwrap())
+            });
+            queue.append(2);
+            queue.append(3);
+            let sum: u32 = takers.map(|taker| taker.join().unwrap()).iter().sum();
+            assert_eq!(sum, 5);
         });
     }
 

@@ -115,8 +115,12 @@ impl<T> UnsafeCell<T> {
 }
 
 /// Keeps the core busy for a moment, a microsecond at least and four at most, which is less than
-/// it costs to sleep and be woken; looks from time to time whether it is over.
+/// it costs to sleep and be woken; looks from time to time whether it is over. Where there is but
+/// one core, nothing can come to pass meanwhile.
 pub(crate) fn linger(is_over: impl Fn() -> bool) {
+    if super::looks() == 0 {
+        return;
+    }
     for _ in 0..4 {
         for _ in 0..96 {
             std::hint::spin_loop();

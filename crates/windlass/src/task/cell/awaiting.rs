@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use super::Head;
 use crate::interrupt::{Parked, Record};
-use crate::sync::{Deadline, mutant};
+use crate::sync::{Deadline, linger, mutant};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
 
@@ -25,6 +25,8 @@ impl Head {
         if deadline.has_passed() {
             return Err(ExecutionError::TimedOut);
         }
+        // A short task is over before this thread would be asleep.
+        linger(|| self.state.load().is_done());
         // Mutant: the end comes between the two, and nobody sees this thread.
         if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             return Ok(());
