@@ -25,8 +25,7 @@ failed=0
 
 # With names and lines in the reports.
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only
-# Only errors count, so that a test which counts its own allocations is not disturbed.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:halt_on_error=1}"
+export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
 export RUST_BACKTRACE=0
 
 verdict() {
