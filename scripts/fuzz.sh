@@ -3,8 +3,7 @@
 #
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     60 seconds for each of all targets by default
 #
-# Needs a nightly toolchain and a C++ compiler; cargo-fuzz is not needed, but works on the same
-# folder (`cargo +nightly fuzz run queues`). Inputs that tell something new are kept in
+# Needs a nightly toolchain and a C++ compiler; cargo-fuzz is not needed. Inputs that tell something new are kept in
 # `fuzz/corpus`, those that fail in `fuzz/artifacts`; a failing one is run again with
 # `TARGET_DIR/x86_64-unknown-linux-gnu/release/TARGET FILE`.
 set -euo pipefail
