@@ -14,7 +14,9 @@ use super::words::{Words, millis, plain};
 pub fn parse(text: &str) -> Result<Vec<Scenario>, ParseError> {
     let mut scenarios = Vec::new();
     let mut open = Scenario::default();
-    let mut lines = text.lines().zip(1..).peekable();
+    // All returns at the end of a line, where `lines` takes one: a print would be read differently.
+    let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+    let mut lines = lines.zip(1..).peekable();
     while let Some((line, number)) = lines.next() {
         let wrong = |problem| ParseError {
             line: number,

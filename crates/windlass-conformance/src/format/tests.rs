@@ -70,6 +70,13 @@ fn comments_stay_where_they_are_and_the_first_is_the_name() {
     assert_eq!(numbers, [4, 6]);
 }
 
+/// Found by fuzzing.
+#[test]
+fn stray_returns_at_the_end_of_a_line_are_no_part_of_it() {
+    let scenarios = parse("# name\r\r\nshutdown\r\r\n> ok\r\r\n= none\r\r\n").unwrap();
+    assert_eq!(print(&scenarios), "# name\nshutdown\n> ok\n= none\n\n");
+}
+
 #[test]
 fn expectations_can_be_taken_away() {
     let scenario = parse("shutdown\n> ok\n= none\n").unwrap().remove(0);

@@ -92,14 +92,11 @@ impl ForkJoinPool {
         }))
     }
 
-    pub(super) fn into_common(self) -> Self {
-        let core = Arc::clone(self.core());
-        // The handle that is given up must not shut the pool down: it lives as long as the process.
-        std::mem::forget(self);
-        Self(Arc::new(Handle {
-            core,
-            is_common: true,
-        }))
+    pub(super) fn into_common(mut self) -> Self {
+        if let Some(handle) = Arc::get_mut(&mut self.0) {
+            handle.is_common = true;
+        }
+        self
     }
 
     #[inline]

@@ -320,9 +320,12 @@ mod tests {
         // A fixed sequence that has no order.
         let delays: Vec<u64> = (0..500_u64).map(|n| n * 7_919 % 1_009 + 10_000).collect();
         let mut heap = TimerHeap::new(Clock::System);
+        // One moment for all: their order must not hang on how long the pushes take.
+        let start = clock::now();
+        let due = |delay: u64| start + Duration::from_millis(delay);
         let scheduled: Vec<_> = delays
             .iter()
-            .map(|delay| due_in(&mut heap, *delay))
+            .map(|delay| due_at(&mut heap, due(*delay), *delay))
             .collect();
         for handle in scheduled.iter().step_by(3) {
             assert!(remove(&mut heap, handle).is_some());
