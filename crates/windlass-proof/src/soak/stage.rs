@@ -222,12 +222,12 @@ impl Stage {
         if ended != Ok(true) {
             return Err(format!("{}: does not end: {ended:?}", self.name));
         }
-        self.ask_kept()?;
-        self.check_counters()?;
         let figures = self.account.figures();
         if !figures.balances() {
             return Err(format!("{}: lost or doubled: {figures}", self.name));
         }
+        self.ask_kept()?;
+        self.check_counters()?;
         Ok(figures)
     }
 
