@@ -210,21 +210,41 @@ impl History {
     /// if each pair of calls has a moment in common.
     #[must_use]
     pub fn is_handed_over(&self) -> bool {
-        let given = |event: &&Event| event.answer == Answer::Placed(true);
-        let mut left: Vec<_> = self.0.iter().filter(given).collect();
-        for event in &self.0 {
-            let Answer::Taken(Some(item)) = event.answer else {
-                continue;
-            };
-            let at = left
+        let pairs = self.pairs();
+        pairs.is_some_and(|pairs| pairs.iter().all(|(giver, taker)| giver.overlaps(taker)))
+    }
+
+    /// Whether each element that was given was received once, and was given only while somebody
+    /// was there for it: one taker for each element that is on its way, whoever gets it in the end.
+    #[must_use]
+    pub fn is_promised(&self) -> bool {
+        let Some(pairs) = self.pairs() else {
+            return false;
+        };
+        let polls = || self.0.iter().filter(|event| event.call == Call::Poll);
+        pairs.iter().all(|(giver, _)| {
+            let takers = polls().filter(|poll| poll.overlaps(giver)).count();
+            // Given before for certain, and for certain not received before this one was given.
+            let on_their_way = pairs
                 .iter()
-                .position(|giver| giver.call == Call::Offer(item) && giver.overlaps(event));
-            let Some(at) = at else {
-                return false;
-            };
-            left.swap_remove(at);
+                .filter(|(other, taker)| other.to < giver.from && giver.to < taker.from);
+            on_their_way.count() < takers
+        })
+    }
+
+    /// Who gave and who received, for each element; `None` if that does not come out even.
+    fn pairs(&self) -> Option<Vec<(&Event, &Event)>> {
+        let given = |event: &&Event| event.answer == Answer::Placed(true);
+        let mut givers: Vec<_> = self.0.iter().filter(given).collect();
+        let mut pairs = Vec::new();
+        for taker in &self.0 {
+            if let Answer::Taken(Some(item)) = taker.answer {
+                let wanted = Call::Offer(item);
+                let at = givers.iter().position(|giver| giver.call == wanted)?;
+                pairs.push((givers.swap_remove(at), taker));
+            }
         }
-        left.is_empty()
+        givers.is_empty().then_some(pairs)
     }
 }
 

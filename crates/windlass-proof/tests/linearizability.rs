@@ -118,17 +118,25 @@ fn hand_over(queue: &dyn BlockingQueue<u32>, seed: u64) -> History {
     })
 }
 
-#[test]
-fn a_synchronous_queue_hands_over_while_both_are_there() {
-    for fairness in [Fairness::Unfair, Fairness::Fair] {
-        let mut handed_over = 0;
-        for seed in 0..cases(100).into() {
-            let history = hand_over(&SynchronousQueue::with_fairness(fairness), seed);
-            assert!(history.is_handed_over(), "{history:?}");
-            handed_over += usize::from(format!("{history:?}").contains("Taken(Some"));
-        }
-        assert!(handed_over > 0, "the threads never met");
+fn check_hand_over(fairness: Fairness, holds: impl Fn(&History) -> bool) {
+    let mut handed_over = 0;
+    for seed in 0..cases(100).into() {
+        let history = hand_over(&SynchronousQueue::with_fairness(fairness), seed);
+        assert!(holds(&history), "{history:?}");
+        handed_over += usize::from(format!("{history:?}").contains("Taken(Some"));
     }
+    assert!(handed_over > 0, "the threads never met");
+}
+
+#[test]
+fn a_fair_synchronous_queue_hands_over_while_both_are_there() {
+    check_hand_over(Fairness::Fair, History::is_handed_over);
+}
+
+/// The taker for whom an element was accepted may find that another one has come by sooner.
+#[test]
+fn a_synchronous_queue_accepts_nothing_that_nobody_is_there_for() {
+    check_hand_over(Fairness::Unfair, History::is_promised);
 }
 
 #[test]
@@ -149,4 +157,5 @@ fn the_checker_notices_a_queue_that_loses_an_element() {
 fn the_checker_notices_a_hand_over_to_nobody() {
     let keeps = |seed| hand_over(&LinkedBlockingQueue::with_capacity(1).unwrap(), seed);
     assert!((0..50).any(|seed| !keeps(seed).is_handed_over()));
+    assert!((0..50).any(|seed| !keeps(seed).is_promised()));
 }
