@@ -13,8 +13,10 @@ use crate::sync::Deadline;
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
 ///
 /// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one.
-/// With [`Fairness::Fair`] partners are served in order of arrival, otherwise the newest first,
-/// which keeps caches warm and lets surplus workers time out.
+/// With [`Fairness::Fair`] partners are served in order of arrival, hand to hand. Otherwise an
+/// element is accepted only if a taker waits for whom no other was accepted, and goes to whichever
+/// taker comes first: that is the newest of those that wait, or one that is awake already and comes
+/// for it sooner. So a burst does not cost a wake-up each, and surplus workers time out.
 ///
 /// A pending interrupt ends a call only if it has to wait.
 ///
