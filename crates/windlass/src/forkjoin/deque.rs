@@ -166,11 +166,7 @@ impl<T> Shared<T> {
                 // SAFETY: claimed.
                 let value = unsafe { slot.take() };
                 // Mutant: the owner may write while this thread reads.
-                let order = mutant!(
-                    "deque_empties_relaxed",
-                    Ordering::Relaxed,
-                    Ordering::Release
-                );
+                let order = mutant!("deque_empties_early", Ordering::Relaxed, Ordering::Release);
                 slot.state.store(EMPTY, order);
                 return Some(value);
             }
@@ -433,12 +429,16 @@ mod models {
     fn a_slot_is_used_again_when_its_thief_is_through() {
         model(|| {
             let deque = Deque::with_room(LocalOrder::Lifo, 1);
+            let stealer = deque.stealer();
             deque.push(1);
-            let thief = thief(deque.stealer());
-            deque.push(2);
-            let own = deque.pop().unwrap_or(0);
-            deque.push(4);
-            assert_eq!(own + total(&deque, [thief]), 7);
+            let owner = thread::Builder::new().spawn(move || {
+                deque.push(2);
+                let own = deque.pop().unwrap_or(0);
+                deque.push(4);
+                own + total(&deque, [])
+            });
+            let stolen = stealer.steal().unwrap_or(0);
+            assert_eq!(stolen + owner.unwrap().join().unwrap(), 7);
         });
     }
 
