@@ -138,13 +138,26 @@ pub(crate) struct Waited<'a, S, P> {
 /// Waits in the queue that `queue` finds in the locked data, with the lock released meanwhile.
 pub(crate) fn wait<'a, S, P>(
     lock: &'a Mutex<S>,
-    mut guard: MutexGuard<'a, S>,
+    guard: MutexGuard<'a, S>,
     queue: impl Fn(&mut S) -> &mut WaitQueue<P>,
     payload: P,
     deadline: Deadline,
 ) -> Waited<'a, S, P> {
+    wait_awake(lock, guard, queue, payload, deadline, |_| {})
+}
+
+/// Waits like [`wait`]; already enlisted, it calls `look_out` before it sleeps.
+pub(crate) fn wait_awake<'a, S, P>(
+    lock: &'a Mutex<S>,
+    mut guard: MutexGuard<'a, S>,
+    queue: impl Fn(&mut S) -> &mut WaitQueue<P>,
+    payload: P,
+    deadline: Deadline,
+    look_out: impl FnOnce(&Record),
+) -> Waited<'a, S, P> {
     let me = queue(&mut guard).enlist(payload);
     drop(guard);
+    look_out(&me);
     if mutant!("wait_prepares_unlocked") {
         me.prepare_signal(); // A signal that came since the lock was released is wiped out.
     }

@@ -11,9 +11,10 @@
 //! - if anything is promised, a taker is coming for it. Whoever has taken one applies the rule of
 //!   wake-ups again to what is left.
 //! - if a putter waits, every taker has been promised an element.
+//! - elements leave in the order in which they were accepted.
 //!
-//! One taker at a time looks out for a while before it goes to sleep, as one that is coming: so
-//! the next of several elements in quick succession wakes nobody.
+//! The newest taker looks out for a while before it goes to sleep. It is the first to be signalled:
+//! so the next of several elements in quick succession wakes nobody.
 
 use std::collections::VecDeque;
 
@@ -22,27 +23,25 @@ use super::lock::QueueLock;
 use super::{PutError, Waiting};
 use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, looks, mutant};
-use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+use crate::sync::{Deadline, looks, mutant};
+use crate::waiting::{Wait, WaitQueue, Wakeup, wait_awake};
 
-/// Where takers and putters meet, the newest first.
+/// Where interchangeable takers and putters meet.
 pub(super) struct Promised<T> {
     lock: QueueLock<State<T>>,
     /// Takers that nothing has been promised to, as last left under the lock: an offer to nobody
     /// disturbs nobody.
     shown_free: AtomicUsize,
-    /// Elements that are promised, as last left under the lock: for the taker that looks out.
-    shown_promised: AtomicUsize,
+    /// The number of the newest taker; one that looks out and sees another's goes to sleep.
+    newest: AtomicUsize,
 }
 
 struct State<T> {
     promised: VecDeque<T>,
     /// Takers that sleep.
     takers: WaitQueue,
-    /// Takers that have been signalled and are not here yet, and the one that looks out.
+    /// Takers that have been signalled and are not here yet.
     coming: usize,
-    /// Whether a taker looks out.
-    has_lookout: bool,
     putters: WaitQueue<T>,
 }
 
@@ -52,13 +51,12 @@ impl<T> Default for Promised<T> {
             promised: VecDeque::new(),
             takers: WaitQueue::default(),
             coming: 0,
-            has_lookout: false,
             putters: WaitQueue::default(),
         };
         Self {
             lock: QueueLock::new(state),
             shown_free: AtomicUsize::new(0),
-            shown_promised: AtomicUsize::new(0),
+            newest: AtomicUsize::new(0),
         }
     }
 }
@@ -85,8 +83,6 @@ impl<T> State<T> {
         Some(wakeup)
     }
 }
-
-type Guard<'a, T> = MutexGuard<'a, State<T>>;
 
 impl<T: Send> Promised<T> {
     /// Promises the element to a taker, at once or, with a deadline, when one comes.
@@ -120,11 +116,19 @@ impl<T: Send> Promised<T> {
     /// Takes an element, at once from a putter or, with a deadline, when one is promised.
     pub(super) fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
         let mut state = self.lock.lock();
-        // Before anything that is promised, whose taker would then be free while a putter waits.
         if let Some((wakeup, item)) = state.putters.signal_newest() {
+            // In exchange for the oldest that is promised: its putter may be the same, and a
+            // consumer sees the elements of one producer in order.
+            state.promised.push_back(item);
+            // Mutant: a producer's element overtakes its last one.
+            let item = mutant!(
+                "putter_overtakes_its_promise",
+                state.promised.pop_back(),
+                state.promised.pop_front()
+            );
             drop(state);
             drop(wakeup);
-            return Ok(Some(item));
+            return Ok(item);
         }
         let Some(deadline) = deadline else {
             return Ok(None);
@@ -144,19 +148,16 @@ impl<T: Send> Promised<T> {
                 drop(state);
                 return ended(ends_wait());
             }
-            if !state.has_lookout {
-                state = self.look_out(state);
-                if !state.promised.is_empty() {
-                    continue;
-                }
-            }
             self.shown_free.store(state.free() + 1, Ordering::Release);
-            let waited = wait(
+            let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
+            self.newest.store(number, Ordering::Relaxed);
+            let waited = wait_awake(
                 self.lock.mutex(),
                 state,
                 |state| &mut state.takers,
                 (),
                 deadline,
+                |me| self.look_out(me, number),
             );
             state = waited.guard;
             // Mutant: a taker that gives up leaves what it was promised to nobody.
@@ -173,28 +174,18 @@ impl<T: Send> Promised<T> {
         }
     }
 
-    /// Looks out for an element for a short while.
-    fn look_out<'a>(&'a self, mut state: Guard<'a, T>) -> Guard<'a, T> {
-        state.has_lookout = true;
-        state.coming += 1;
-        self.show(&state);
-        drop(state);
+    /// Looks out for a signal for a short while, as long as no newer taker does.
+    fn look_out(&self, me: &Record, number: usize) {
         for _ in 0..looks() {
-            if self.shown_promised.load(Ordering::Relaxed) > 0 {
+            if me.is_signalled() || self.newest.load(Ordering::Relaxed) != number {
                 break;
             }
             std::hint::spin_loop();
         }
-        let mut state = self.lock.lock();
-        state.has_lookout = false;
-        state.coming -= 1;
-        state
     }
 
     fn show(&self, state: &State<T>) {
         self.shown_free.store(state.free(), Ordering::Release);
-        self.shown_promised
-            .store(state.promised.len(), Ordering::Relaxed);
     }
 
     pub(super) fn waiting(&self) -> Waiting {
@@ -237,12 +228,12 @@ mod models {
     use crate::queue::{BlockingQueue, SynchronousQueue};
     use crate::sync::model;
 
-    const SOON: Duration = Duration::from_millis(1);
+    const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn a_burst_reaches_as_many_takers_though_it_wakes_one() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let takers = [(); 2].map(|()| {
                 let queue = Arc::clone(&queue);
                 spawn(move || queue.take().unwrap())
@@ -255,9 +246,25 @@ mod models {
     }
 
     #[test]
+    fn a_taker_sees_the_elements_of_one_putter_in_order() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
+            let theirs = Arc::clone(&queue);
+            let other = spawn(move || theirs.take().unwrap());
+            let theirs = Arc::clone(&queue);
+            let putter = spawn(move || (1..=3).for_each(|item| theirs.put(item).unwrap()));
+            let first = queue.take().unwrap();
+            let second = queue.take().unwrap();
+            assert!(first < second);
+            assert_eq!(first + second + other.join().unwrap(), 6);
+            putter.join().unwrap();
+        });
+    }
+
+    #[test]
     fn no_more_is_accepted_than_takers_wait() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let theirs = Arc::clone(&queue);
             let taker = spawn(move || theirs.take().unwrap());
             let accepted = [1, 2].map(|item| queue.offer(item).is_ok());
@@ -273,12 +280,16 @@ mod models {
     #[test]
     fn a_taker_whose_time_is_up_keeps_its_promise() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let takers = [(); 2].map(|()| {
                 let queue = Arc::clone(&queue);
-                spawn(move || queue.poll_timeout(SOON).unwrap().unwrap_or(0))
+                spawn(move || queue.poll_timeout(HOUR).unwrap().unwrap_or(0))
             });
             let accepted = [1, 2].map(|item| queue.offer(item).map_or(0, |()| item));
+            // Outside of a model nobody's time is ever up: let go who has got nothing.
+            for _ in accepted.iter().filter(|item| **item == 0) {
+                let _ = queue.offer_timeout(0, HOUR);
+            }
             let taken = takers.map(|taker| taker.join().unwrap());
             assert_eq!(taken.iter().sum::<u32>(), accepted.iter().sum());
         });
@@ -287,7 +298,7 @@ mod models {
     #[test]
     fn a_taker_that_keeps_its_promise_keeps_its_interrupt() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
             let other = spawn(move || theirs.take().unwrap());
