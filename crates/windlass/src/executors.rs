@@ -81,7 +81,7 @@ pub fn cached_thread_pool_with(factory: Arc<dyn ThreadFactory>) -> ThreadPoolExe
         .core_pool_size(0)
         .maximum_pool_size(u32::MAX)
         .keep_alive(Duration::from_secs(60))
-        .work_queue(SynchronousQueue::new())
+        .work_queue(SynchronousQueue::with_interchangeable_takers())
         .shared_thread_factory(factory)
         .build();
     pool.expect("these figures are valid")

@@ -143,13 +143,12 @@ pub(crate) fn wait<'a, S, P>(
     payload: P,
     deadline: Deadline,
 ) -> Waited<'a, S, P> {
-    wait_awake(lock, guard, queue, payload, deadline, |_| {})
+    wait_awake((lock, guard), queue, payload, deadline, |_| {})
 }
 
 /// Waits like [`wait`]; already enlisted, it calls `look_out` before it sleeps.
 pub(crate) fn wait_awake<'a, S, P>(
-    lock: &'a Mutex<S>,
-    mut guard: MutexGuard<'a, S>,
+    (lock, mut guard): (&'a Mutex<S>, MutexGuard<'a, S>),
     queue: impl Fn(&mut S) -> &mut WaitQueue<P>,
     payload: P,
     deadline: Deadline,

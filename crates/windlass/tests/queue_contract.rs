@@ -170,6 +170,8 @@ contract! {
         sequential SEQUENTIAL, batched BATCHED;
     synchronous_unfair: every EVERY, limited LIMITED, rendezvous RENDEZVOUS,
         sequential SEQUENTIAL;
+    synchronous_interchangeable: every EVERY, limited LIMITED, rendezvous RENDEZVOUS,
+        sequential SEQUENTIAL;
     synchronous_fair: every EVERY, limited LIMITED, rendezvous RENDEZVOUS, sequential SEQUENTIAL;
     stack_of_a_user: every EVERY, stored STORED, limited LIMITED, bounded BOUNDED;
     line_of_a_user: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
@@ -293,6 +295,12 @@ mod subjects {
 
     pub(super) fn synchronous_unfair() -> Subject {
         Subject::rendezvous(SynchronousQueue::new)
+            .interrupted(Precedence::Never)
+            .serving(Service::NewestFirst)
+    }
+
+    pub(super) fn synchronous_interchangeable() -> Subject {
+        Subject::rendezvous(SynchronousQueue::with_interchangeable_takers)
             .interrupted(Precedence::Never)
             .serving(Service::NewestFirst)
     }

@@ -164,7 +164,7 @@ mod large {
     #[test]
     fn a_hand_off_reaches_an_idle_worker_or_a_new_one() {
         model(|| {
-            let pool = pool(0, 2, SynchronousQueue::new());
+            let pool = pool(0, 2, SynchronousQueue::with_interchangeable_takers());
             let runs = Runs::default();
             let mut taken = 0;
             for _ in 0..3 {

@@ -26,7 +26,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, looks, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait_awake};
 
-/// Where takers and putters meet, the newest first.
+/// Where interchangeable takers and putters meet.
 pub(super) struct Promised<T> {
     lock: QueueLock<State<T>>,
     /// Takers that nothing has been promised to, as last left under the lock: an offer to nobody
@@ -152,8 +152,7 @@ impl<T: Send> Promised<T> {
             let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
             self.newest.store(number, Ordering::Relaxed);
             let waited = wait_awake(
-                self.lock.mutex(),
-                state,
+                (self.lock.mutex(), state),
                 |state| &mut state.takers,
                 (),
                 deadline,
@@ -233,7 +232,7 @@ mod models {
     #[test]
     fn a_burst_reaches_as_many_takers_though_it_wakes_one() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let takers = [(); 2].map(|()| {
                 let queue = Arc::clone(&queue);
                 spawn(move || queue.take().unwrap())
@@ -248,7 +247,7 @@ mod models {
     #[test]
     fn a_taker_sees_the_elements_of_one_putter_in_order() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let theirs = Arc::clone(&queue);
             let other = spawn(move || theirs.take().unwrap());
             let theirs = Arc::clone(&queue);
@@ -264,7 +263,7 @@ mod models {
     #[test]
     fn no_more_is_accepted_than_takers_wait() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let theirs = Arc::clone(&queue);
             let taker = spawn(move || theirs.take().unwrap());
             let accepted = [1, 2].map(|item| queue.offer(item).is_ok());
@@ -280,7 +279,7 @@ mod models {
     #[test]
     fn a_taker_whose_time_is_up_keeps_its_promise() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let takers = [(); 2].map(|()| {
                 let queue = Arc::clone(&queue);
                 spawn(move || queue.poll_timeout(HOUR).unwrap().unwrap_or(0))
@@ -298,7 +297,7 @@ mod models {
     #[test]
     fn a_taker_that_keeps_its_promise_keeps_its_interrupt() {
         model(|| {
-            let queue = Arc::new(SynchronousQueue::new());
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
             let other = spawn(move || theirs.take().unwrap());

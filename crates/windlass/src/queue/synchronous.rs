@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::blocking::timed;
-use super::in_turn::InTurn;
+use super::partners::Partners;
 use super::promised::Promised;
 use super::{BlockingQueue, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
@@ -12,11 +12,10 @@ use crate::sync::Deadline;
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
 ///
-/// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one.
-/// With [`Fairness::Fair`] partners are served in order of arrival, hand to hand. Otherwise an
-/// element is accepted only if a taker waits for whom no other was accepted, and goes to whichever
-/// taker comes first: that is the newest of those that wait, or one that is awake already and comes
-/// for it sooner. So a burst does not cost a wake-up each, and surplus workers time out.
+/// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one;
+/// [`with_interchangeable_takers`](Self::with_interchangeable_takers) does so with fewer wake-ups.
+/// With [`Fairness::Fair`] partners are served in order of arrival, otherwise the newest first,
+/// which keeps caches warm and lets surplus workers time out.
 ///
 /// A pending interrupt ends a call only if it has to wait.
 ///
@@ -35,8 +34,8 @@ pub struct SynchronousQueue<T: Send>(Meeting<T>);
 
 /// How takers and putters find each other.
 enum Meeting<T> {
-    Unfair(Promised<T>),
-    Fair(InTurn<T>),
+    Partners(Partners<T>),
+    Promised(Promised<T>),
 }
 
 impl<T: Send> SynchronousQueue<T> {
@@ -49,39 +48,60 @@ impl<T: Send> SynchronousQueue<T> {
     /// Makes a queue with this fairness.
     #[must_use]
     pub fn with_fairness(fairness: Fairness) -> Self {
-        Self(match fairness {
-            Fairness::Unfair => Meeting::Unfair(Promised::default()),
-            Fairness::Fair => Meeting::Fair(InTurn::default()),
-        })
+        Self(Meeting::Partners(Partners::new(fairness)))
+    }
+
+    /// Makes a queue for takers to whom it is all the same which of them gets an element, such as
+    /// the workers of a pool.
+    ///
+    /// No more elements are accepted than takers wait, and each of them is taken by a taker, in the
+    /// order of acceptance. But it may be one that comes by before the one that is woken for it:
+    /// so a burst of short tasks is run by the few workers that are awake, and wakes few others.
+    ///
+    /// ```
+    /// use windlass::ThreadPoolExecutor;
+    /// use windlass::queue::SynchronousQueue;
+    ///
+    /// let pool = ThreadPoolExecutor::builder()
+    ///     .core_pool_size(0)
+    ///     .maximum_pool_size(64)
+    ///     .work_queue(SynchronousQueue::with_interchangeable_takers())
+    ///     .build()
+    ///     .unwrap();
+    /// # drop(pool);
+    /// ```
+    #[must_use]
+    pub fn with_interchangeable_takers() -> Self {
+        Self(Meeting::Promised(Promised::default()))
     }
 
     /// The fairness that this queue was made with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
-        match self.0 {
-            Meeting::Unfair(_) => Fairness::Unfair,
-            Meeting::Fair(_) => Fairness::Fair,
+        match &self.0 {
+            Meeting::Partners(partners) => partners.fairness,
+            Meeting::Promised(_) => Fairness::Unfair,
         }
     }
 
     fn meeting(&self) -> Waiting {
         match &self.0 {
-            Meeting::Unfair(promised) => promised.waiting(),
-            Meeting::Fair(in_turn) => in_turn.waiting(),
+            Meeting::Partners(partners) => partners.waiting(),
+            Meeting::Promised(promised) => promised.waiting(),
         }
     }
 
     fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
         match &self.0 {
-            Meeting::Unfair(promised) => promised.put_by(item, deadline),
-            Meeting::Fair(in_turn) => in_turn.put_by(item, deadline),
+            Meeting::Partners(partners) => partners.put_by(item, deadline),
+            Meeting::Promised(promised) => promised.put_by(item, deadline),
         }
     }
 
     fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
         match &self.0 {
-            Meeting::Unfair(promised) => promised.take_by(deadline),
-            Meeting::Fair(in_turn) => in_turn.take_by(deadline),
+            Meeting::Partners(partners) => partners.take_by(deadline),
+            Meeting::Promised(promised) => promised.take_by(deadline),
         }
     }
 }
@@ -180,16 +200,17 @@ mod models {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// Runs the model with an unfair queue and with a fair one.
-    fn model_both(body: impl Fn(SynchronousQueue<u32>) + Copy + Send + Sync + 'static) {
+    /// Runs the model with a queue of each kind.
+    fn model_each(body: impl Fn(SynchronousQueue<u32>) + Copy + Send + Sync + 'static) {
         for fairness in [Fairness::Unfair, Fairness::Fair] {
             model(move || body(SynchronousQueue::with_fairness(fairness)));
         }
+        model(move || body(SynchronousQueue::with_interchangeable_takers()));
     }
 
     #[test]
     fn a_putter_and_a_taker_meet_whoever_comes_first() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let putter = spawn(move || theirs.put(7));
@@ -200,7 +221,7 @@ mod models {
 
     #[test]
     fn an_element_is_delivered_or_given_back_never_both() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
@@ -224,7 +245,7 @@ mod models {
 
     #[test]
     fn one_element_goes_to_one_of_two_takers() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let other = spawn(move || theirs.take().unwrap());
@@ -241,7 +262,7 @@ mod models {
 
     #[test]
     fn a_taker_that_is_interrupted_leaves_the_element_to_the_next() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let me = interrupt::current();
             let theirs = Arc::clone(&queue);
@@ -261,7 +282,7 @@ mod models {
 
     #[test]
     fn a_taker_whose_time_is_up_leaves_the_element_to_the_next() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let putter = spawn(move || theirs.put(7));
@@ -275,7 +296,7 @@ mod models {
 
     #[test]
     fn a_putter_whose_time_is_up_has_its_element_back_or_delivered() {
-        model_both(|queue| {
+        model_each(|queue| {
             let queue = Arc::new(queue);
             let theirs = Arc::clone(&queue);
             let taker = spawn(move || theirs.take().unwrap());
@@ -290,6 +311,6 @@ mod models {
 
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
-        model_both(scenarios::a_taker_sees_what_came_before_the_put);
+        model_each(scenarios::a_taker_sees_what_came_before_the_put);
     }
 }
