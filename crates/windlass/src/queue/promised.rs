@@ -220,6 +220,7 @@ fn keep_interrupt(how: Wait) {
 #[cfg(test)]
 mod models {
     use std::sync::Arc;
+    #[cfg(not(shuttle))]
     use std::time::Duration;
 
     use crate::interrupt;
@@ -227,6 +228,7 @@ mod models {
     use crate::queue::{BlockingQueue, SynchronousQueue};
     use crate::sync::model;
 
+    #[cfg(not(shuttle))]
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
@@ -276,6 +278,9 @@ mod models {
         });
     }
 
+    /// Not under shuttle, where a timed wait may be one without end: then who lets the takers go waits
+    /// for them for ever, if they have gone by themselves.
+    #[cfg(not(shuttle))]
     #[test]
     fn a_taker_whose_time_is_up_keeps_its_promise() {
         model(|| {
