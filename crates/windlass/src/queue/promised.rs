@@ -121,11 +121,11 @@ impl<T: Send> Promised<T> {
             // consumer sees the elements of one producer in order.
             state.promised.push_back(item);
             // Mutant: a producer's element overtakes its last one.
-            let item = mutant!(
-                "putter_overtakes_its_promise",
-                state.promised.pop_back(),
+            let item = if mutant!("putter_overtakes_its_promise") {
+                state.promised.pop_back()
+            } else {
                 state.promised.pop_front()
-            );
+            };
             drop(state);
             drop(wakeup);
             return Ok(item);
