@@ -19,7 +19,7 @@ use super::deque::LocalOrder;
 use super::job::Work;
 use super::member::Member;
 use crate::interrupt::Record;
-use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
 use crate::sync::{Deadline, Mutex, MutexGuard, Woken, mutant};
 use crate::task::{Failure, Task, TaskId};
@@ -39,19 +39,6 @@ pub(super) enum Life {
     /// Takes nothing new, drops what has not started.
     Stop,
     Terminated,
-}
-
-impl Life {
-    /// Back from `as u8`.
-    #[inline]
-    const fn from_number(number: u8) -> Self {
-        match number {
-            0 => Self::Running,
-            1 => Self::Shutdown,
-            2 => Self::Stop,
-            _ => Self::Terminated,
-        }
-    }
 }
 
 /// Told of the failure of a task that has no handle.
@@ -74,8 +61,8 @@ pub(super) struct Core {
     members: Mutex<Arc<Vec<Arc<Member>>>>,
     /// How many workers would take work right now: those that sleep, and those that could be started.
     hungry: AtomicUsize,
-    /// A copy of the state's `life`, written under its lock, for those that cannot wait for it.
-    life: AtomicU8,
+    /// Whether the pool drops what has not started; a copy for workers that run.
+    stopping: AtomicUsize,
     pub(super) termination: Termination,
     clock: Clock,
 }
@@ -132,7 +119,7 @@ impl Core {
             state: Mutex::new(state),
             members: Mutex::new(Arc::new(Vec::new())),
             hungry: AtomicUsize::new(parallelism),
-            life: AtomicU8::new(Life::Running as u8),
+            stopping: AtomicUsize::new(0),
             termination: Termination::default(),
             clock: Clock::current(),
         })
@@ -167,21 +154,12 @@ impl Core {
         state.steals_by_gone += member.steals();
     }
 
-    /// How far the pool's life has come.
-    #[inline]
-    pub(super) fn life(&self) -> Life {
-        Life::from_number(self.life.load(Ordering::Acquire))
-    }
-
-    pub(super) fn set_life(&self, state: &mut State, life: Life) {
-        state.life = life;
-        self.life.store(life as u8, Ordering::Release);
-    }
-
-    /// Whether the pool drops what has not started.
-    #[inline]
     pub(super) fn is_stopping(&self) -> bool {
-        self.life() > Life::Shutdown
+        self.stopping.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn set_stopping(&self) {
+        self.stopping.store(1, Ordering::Release);
     }
 
     /// Whether somebody would take work; only a hint.
@@ -196,28 +174,14 @@ impl Core {
     }
 
     /// Has somebody take the work that was just pushed, if somebody would.
-    #[inline]
     pub(super) fn announce_work(self: &Arc<Self>) {
-        // Mutant: hunger is looked at before the work is there to be seen.
-        if !mutant!("announce_has_no_fence") {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         if self.is_hungry() {
             self.feed_one();
         }
     }
 
-    /// Has somebody take what is left when one has found work: a chain of wake-ups instead of a herd,
-    /// which ends where the work does.
-    pub(super) fn announce_more(self: &Arc<Self>) {
-        fence(Ordering::SeqCst);
-        if self.is_hungry() && (self.has_forked() || !self.lock().submissions.is_empty()) {
-            self.feed_one();
-        }
-    }
-
     /// Wakes a sleeper, or starts a worker.
-    #[cold]
     pub(super) fn feed_one(self: &Arc<Self>) {
         let mut state = self.lock();
         if let Some(sleeper) = state.idle.pop() {
@@ -407,8 +371,7 @@ impl Core {
 
     /// A job that [`shutdown_now`](Self::shutdown_now) has moved from its deque to the submissions.
     pub(super) fn take_kept(&self, group: usize) -> Option<Work> {
-        // Under the lock, so that who misses a job finds it: it is moved under the lock too.
-        if self.lock().life > Life::Shutdown {
+        if self.is_stopping() || self.life() > Life::Shutdown {
             return self.take_submission_if(|work| work.group() == Some(group));
         }
         None
@@ -433,6 +396,10 @@ impl Core {
             queued_tasks: members.iter().map(|member| member.stealer.len()).sum(),
             queued_submissions: state.submissions.len(),
         }
+    }
+
+    pub(super) fn life(&self) -> Life {
+        self.lock().life
     }
 
     /// Reports a failure that nobody else will.

@@ -16,8 +16,9 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
     let local = Local::new(core, member, deque);
     local.enter(|| {
         loop {
-            local.run_own();
-            if let Some(stolen) = local.steal() {
+            if let Some(own) = local.deque.pop() {
+                local.run(own);
+            } else if let Some(stolen) = local.steal() {
                 local.run(stolen);
                 member.count_steal();
             } else {
