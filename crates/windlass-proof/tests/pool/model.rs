@@ -108,6 +108,8 @@ pub(crate) struct Model {
     capacity: Option<usize>,
     pub(crate) workers: u32,
     pub(crate) largest: u32,
+    /// Threads made so far.
+    pub(crate) made: u32,
     pub(crate) running: Vec<usize>,
     pub(crate) queued: Vec<usize>,
     pub(crate) tasks: Vec<TaskModel>,
@@ -124,6 +126,7 @@ impl Model {
             capacity: setup.queue.capacity(),
             workers: 0,
             largest: 0,
+            made: 0,
             running: Vec::new(),
             queued: Vec::new(),
             tasks: Vec::new(),
@@ -156,6 +159,7 @@ impl Model {
             return false;
         }
         self.workers += 1;
+        self.made += 1;
         self.largest = self.largest.max(self.workers);
         if let Some(task) = first {
             self.begin(task);
@@ -403,6 +407,11 @@ impl Model {
                 false
             }
             Step::RetireIdle if hand_off && self.workers > 0 => false,
+            // Idle workers learn of it one by one. Whom it does not end may do so after the next
+            // step, and that may be the one which makes it superfluous.
+            Step::RetireIdle => {
+                self.idle() <= self.workers.saturating_sub(self.setup.core) as usize
+            }
             Step::Finish(at) => at < self.running.len(),
             Step::Cancel(task) | Step::CancelNow(task) => {
                 task < self.tasks.len() && self.tasks[task].plan.has_handle

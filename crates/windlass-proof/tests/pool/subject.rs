@@ -1,8 +1,9 @@
 //! A real pool, each of whose tasks waits at a gate of its own.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use windlass::queue::{
 };
 use windlass::task::{TaskControl, TaskId, TaskState};
 use windlass::testing::{Gate, PATIENCE, until};
+use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{Executor, ExecutorService, Task, TaskHandle, ThreadPoolExecutor};
 
 use super::model::{Answer, Fate, Model, Plan, Policy, QueueKind, Setup, Step};
@@ -33,8 +35,23 @@ struct Guarded {
     handle: Option<TaskHandle<()>>,
 }
 
+/// Counts the threads that it makes.
+#[derive(Debug)]
+struct Counting {
+    made: Arc<AtomicU32>,
+    factory: DefaultThreadFactory,
+}
+
+impl ThreadFactory for Counting {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        self.made.fetch_add(1, Ordering::SeqCst);
+        self.factory.new_thread(body)
+    }
+}
+
 pub(crate) struct Subject {
     pool: ThreadPoolExecutor,
+    made: Arc<AtomicU32>,
     tasks: Vec<Guarded>,
 }
 
@@ -63,7 +80,13 @@ fn handler(policy: Policy) -> Arc<dyn RejectedExecutionHandler> {
 
 impl Subject {
     pub(crate) fn new(setup: Setup) -> Self {
+        let made = Arc::default();
+        let factory = Counting {
+            made: Arc::clone(&made),
+            factory: DefaultThreadFactory::new(),
+        };
         let pool = ThreadPoolExecutor::builder()
+            .thread_factory(factory)
             .core_pool_size(setup.core)
             .maximum_pool_size(setup.maximum)
             .keep_alive(Duration::from_secs(3600))
@@ -75,6 +98,7 @@ impl Subject {
             .unwrap();
         Self {
             pool,
+            made,
             tasks: Vec::new(),
         }
     }
@@ -187,7 +211,7 @@ impl Subject {
                 let stats = self.pool.stats();
                 let same = figures(&stats) == expected && self.tasks_are_as(model);
                 seen = Some(stats);
-                same && self.idle_workers_wait(model)
+                same && self.replacements_are_there(model) && self.idle_workers_wait(model)
             });
         }));
         assert!(
@@ -207,6 +231,11 @@ impl Subject {
                 at_gate == model.running.contains(&at)
                     && state.is_none_or(|state| state == state_of(expected.fate))
             })
+    }
+
+    /// From the outside a worker that failed looks like the one that takes its place.
+    fn replacements_are_there(&self, model: &Model) -> bool {
+        self.made.load(Ordering::SeqCst) == model.made
     }
 
     /// A hand-off needs somebody who waits already.

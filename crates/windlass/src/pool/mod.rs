@@ -273,6 +273,8 @@ impl ThreadPoolExecutor {
     }
 
     /// Ends idle workers beyond core now, without waiting for their keep-alive.
+    ///
+    /// Does not wait for them: each goes as soon as it has learnt of it.
     pub fn retire_idle(&self) {
         let shared = self.shared();
         shared.ask_for_retirement();

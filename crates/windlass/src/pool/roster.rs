@@ -16,6 +16,8 @@ use crate::task::Task;
 /// One worker, as the pool and its own thread see it.
 #[derive(Debug)]
 pub(crate) struct Worker {
+    /// How many retirements of idle workers had been asked for before it was made.
+    pub(crate) retirements: u64,
     start: Mutex<Start>,
     /// Its thread, once that runs.
     thread: Mutex<Option<Arc<Record>>>,
@@ -46,8 +48,9 @@ pub(crate) enum Stage {
 }
 
 impl Worker {
-    pub(crate) fn new(first: Option<Task>) -> Arc<Self> {
+    pub(crate) fn new(first: Option<Task>, retirements: u64) -> Arc<Self> {
         Arc::new(Self {
+            retirements,
             start: Mutex::new(Start {
                 stage: Stage::Asked,
                 first,
@@ -227,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_entered_once_whoever_comes_first() {
-        let (roster, worker) = (Roster::default(), Worker::new(None));
+        let (roster, worker) = (Roster::default(), Worker::new(None, 0));
         roster.enter(&worker);
         roster.enter(&worker);
         let headcount = roster.headcount();
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_left_before_it_was_entered_stays_out() {
-        let (roster, worker) = (Roster::default(), Worker::new(None));
+        let (roster, worker) = (Roster::default(), Worker::new(None, 0));
         roster.leave(&worker);
         roster.enter(&worker);
         assert_eq!(roster.headcount(), Headcount::default());

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
     blocked: Mutex<Vec<Arc<Record>>>,
     rejected: AtomicU64,
-    /// Raised to make idle workers that may time out do so now.
+    /// Raised to make idle workers that may time out do so now. Read for each task, hardly ever written.
     retirements: AtomicU64,
     clock: Clock,
 }

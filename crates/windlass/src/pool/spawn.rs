@@ -41,7 +41,7 @@ impl Shared {
         if !self.count_worker(first.is_some(), bound) {
             return Err(NotStarted { first, error: None });
         }
-        let worker = Worker::new(first);
+        let worker = Worker::new(first, self.retirements());
         let launch = Launch {
             pool: Arc::clone(self),
             worker: Arc::clone(&worker),
@@ -138,10 +138,11 @@ impl Shared {
     /// Takes a worker off the books, and replaces it if it is missed.
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
+        self.roster.leave(worker);
         if failed {
+            // After it has left, so that whoever takes its place is not seen beside it.
             self.ctl.remove_worker();
         }
-        self.roster.leave(worker);
         // There may be nobody left to whom a submitter that waits could hand its task.
         self.nudge_blocked();
         self.try_terminate();

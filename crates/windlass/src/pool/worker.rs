@@ -28,16 +28,18 @@ const SLICE: Duration = Duration::from_millis(20);
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = Record::current();
+    let mut retirements = worker.retirements;
     let mut task = worker.take_first();
     loop {
         if task.is_none() {
-            task = next_task(pool, &me);
+            task = next_task(pool, &me, retirements);
         }
         if task.is_none() {
             return Retire::Done;
         }
-        if let Err(failure) = perform(pool, worker, &me, &mut task) {
-            return Retire::Failed(failure);
+        match perform(pool, worker, &me, &mut task) {
+            Ok(asked) => retirements = asked,
+            Err(failure) => return Retire::Failed(failure),
         }
         // The short way, round and round, for as long as there are tasks. Each has a variable of
         // its own and stays in it: see `Task::run_in`.
@@ -46,21 +48,25 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
             if task.is_none() {
                 break;
             }
-            if let Err(failure) = perform(pool, worker, &me, &mut task) {
-                return Retire::Failed(failure);
+            match perform(pool, worker, &me, &mut task) {
+                Ok(asked) => retirements = asked,
+                Err(failure) => return Retire::Failed(failure),
             }
         }
     }
 }
 
 /// Runs one task and accounts for it; fails if that costs the worker its life.
+///
+/// Gives the number of retirements asked for up to the end: from then on the worker counts as
+/// idle, and whoever sees that and asks for the next one means this worker too.
 #[inline]
 fn perform(
     pool: &Shared,
     worker: &Worker,
     me: &Record,
     task: &mut Option<Task>,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     settle_interrupt(pool, me);
     worker.begin();
     let ended = match &pool.extras.hooks {
@@ -69,16 +75,18 @@ fn perform(
             .take()
             .map_or(Ok(()), |task| run_hooked(task, &**hooks)),
     };
+    let retirements = pool.retirements();
     worker.end();
     match ended {
         Err(failure) if pool.extras.reuses_workers => {
             me.take_flag();
             pool.report(&failure);
             discard(failure);
-            Ok(())
         }
-        ended => ended,
+        Err(failure) => return Err(failure),
+        Ok(()) => {}
     }
+    Ok(retirements)
 }
 
 /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
@@ -190,11 +198,15 @@ fn task_at_hand(pool: &Shared) -> Option<Task> {
 }
 
 /// Waits for the next task; `None` if the worker is to end, and then it is no longer counted.
+///
+/// `retirements`: how many were asked for before the worker was idle.
 #[cold]
-fn next_task(pool: &Shared, me: &Arc<Record>) -> Option<Task> {
+fn next_task(pool: &Shared, me: &Arc<Record>, mut retirements: u64) -> Option<Task> {
     let mut timed_out = false;
-    let mut retirements = pool.retirements();
     loop {
+        let asked = pool.retirements();
+        timed_out |= asked != retirements;
+        retirements = asked;
         let (seen, figures) = (pool.ctl.load(), pool.settings.figures());
         let patience = match decide(seen, figures, timed_out, || pool.queue.is_empty()) {
             Next::Finish => {
@@ -209,12 +221,8 @@ fn next_task(pool: &Shared, me: &Arc<Record>) -> Option<Task> {
         match me.heeding(|| wait_for_task(pool, patience)) {
             Ok(Some(task)) => return Some(task),
             Ok(None) => timed_out = true,
-            Err(Interrupted) => {
-                // Told to look again, and to go now if it may go at all.
-                let asked = pool.retirements();
-                timed_out = asked != retirements;
-                retirements = asked;
-            }
+            // Told to look again.
+            Err(Interrupted) => timed_out = false,
         }
     }
 }
