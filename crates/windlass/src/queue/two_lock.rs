@@ -28,7 +28,8 @@
 //! So a consumer that has used up a small batch *lingers* for about a microsecond before it looks
 //! at the inbox again: a producer at full speed has dozens of elements there by then, and one that
 //! is just about to bring its next element need not wake anybody. While it lingers it counts as a
-//! taker on its way, and owes what such a taker owes.
+//! taker on its way. If it finds the outbox filled when it comes, whoever filled that has signalled
+//! a sleeper for what was left, and that one comes by the inbox.
 
 use std::time::Duration;
 
@@ -226,13 +227,13 @@ impl<T: Send> TwoLock<T> {
         }
     }
 
-    /// Locks the back; where the outbox is empty after a small batch, a moment later. Says whether
-    /// this thread was looking out for elements meanwhile.
+    /// Locks the back; where the outbox is empty after a small batch, a moment later, in which
+    /// this thread looks out for elements.
     #[inline(always)]
-    fn lock_back(&self) -> (BackGuard<'_, T>, bool) {
+    fn lock_back(&self) -> BackGuard<'_, T> {
         let mut back = self.back.lock.lock();
         if back.outbox.len() > 0 || !back.lingers {
-            return (back, false);
+            return back;
         }
         back.lingers = false;
         drop(back);
@@ -241,19 +242,19 @@ impl<T: Send> TwoLock<T> {
         linger(|| front.shown_inbox_len.load(Ordering::Relaxed) > 0);
         // Whoever has seen the lookout has left its element before this thread looks at the inbox,
         // and whoever comes after that does not see it: the front lock orders both.
-        front.has_lookout.store(false, Ordering::Relaxed);
-        (self.back.lock.lock(), true)
+        let stays = mutant!("lookout_is_never_over");
+        front.has_lookout.store(stays, Ordering::Relaxed);
+        self.back.lock.lock()
     }
 
     /// Takes the oldest element. If there is none, gives the front lock, under which that is so.
     ///
-    /// A thread for whose sake others were not signalled looks at both boxes, and signals the next
-    /// one for what it leaves behind: because it was `signalled`, or was on the lookout.
+    /// A thread that was `signalled`, for whose sake others were not, looks at both boxes and
+    /// signals the next one for what it leaves behind. So does whoever swaps them.
     #[inline(always)]
     fn take_now(&self, signalled: bool) -> Result<Option<T>, FrontGuard<'_, T>> {
-        let (mut back, looked_out) = self.lock_back();
-        let owes_look = signalled || (looked_out && !mutant!("lookout_owes_nothing"));
-        if !owes_look && back.outbox.len() > 0 {
+        let mut back = self.lock_back();
+        if !signalled && back.outbox.len() > 0 {
             return Ok(self.pop(back));
         }
         let mut front = self.front.lock.lock();
