@@ -12,20 +12,27 @@
 #[cfg_attr(all(shuttle, not(loom)), path = "shuttle.rs")]
 mod backend;
 
-/// A seeded bug: `mutant!("name")` is true, and `mutant!("name", bad, good)` is `bad`, in a build
-/// that carries the bug of that name, which no build does that ships. `scripts/mutants.sh` makes
-/// one such build for each, to show that the models notice.
+/// A seeded bug: `mutant!("name")` is true, and `mutant!("name", bad, good)` is `bad`, in a run
+/// that carries the bug of that name. Only a build with `--cfg windlass_mutants` can, and no build
+/// does that ships. `scripts/mutants.sh` runs the models with each, to show that they notice.
 macro_rules! mutant {
     ($name:tt) => {
-        cfg!(windlass_mutant = $name)
+        cfg!(windlass_mutants) && $crate::sync::carries($name)
     };
     ($name:tt, $bad:expr, $good:expr) => {
-        if cfg!(windlass_mutant = $name) {
+        if $crate::sync::mutant!($name) {
             $bad
         } else {
             $good
         }
     };
+}
+
+/// Whether the environment asks for the seeded bug of that name.
+pub(crate) fn carries(mutant: &str) -> bool {
+    static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var("WINDLASS_MUTANT").ok());
+    chosen.as_deref() == Some(mutant)
 }
 
 pub(crate) mod clock;
