@@ -351,24 +351,13 @@ impl<T: Send> TwoLock<T> {
         drop(wakeup);
     }
 
-    /// Signals a putter if there is room, unless one is on its way.
+    /// Signals a putter if there is room, unless one is on its way: that one signals the next.
     fn signal_putter(&self, back: &mut Back<T>, room: usize) -> Option<Wakeup> {
         if room == 0 || back.putters_coming > 0 || back.putters.is_empty() {
             return None;
         }
         back.putters_coming += 1;
         back.putters.signal_one()
-    }
-
-    /// Signals putters after several places have become free, as far as there is room.
-    fn signal_putters(&self, back: &mut Back<T>, freed: usize) -> Vec<Wakeup> {
-        if back.putters.is_empty() {
-            return Vec::new();
-        }
-        let room = self.room(&self.front.lock.lock());
-        let wakeups = back.putters.signal(freed.min(room));
-        back.putters_coming += wakeups.len();
-        wakeups
     }
 
     fn room(&self, front: &Front<T>) -> usize {
@@ -392,12 +381,12 @@ impl<T: Send> TwoLock<T> {
         self.front
             .shown_inbox_len
             .store(front.inbox.len(), Ordering::Relaxed);
+        // Mutant: the places that become free are signalled to nobody.
+        let room = mutant!("removal_lets_nobody_in", 0, self.room(&front));
         drop(front);
-        // Mutant: of several places that become free, one is signalled.
-        let freed = mutant!("drain_signals_one_putter", 1, removed.len());
-        let wakeups = self.signal_putters(&mut back, freed);
+        let wakeup = self.signal_putter(&mut back, room);
         drop(back);
-        drop(wakeups);
+        drop(wakeup);
         removed
     }
 }
@@ -537,16 +526,15 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
             (Bound::Changeable, _) => {}
         }
         let mut back = self.back.lock.lock();
-        let former = {
-            let mut front = self.front.lock.lock();
-            self.front.shown_capacity.store(capacity, Ordering::Relaxed);
-            front.capacity.replace(capacity)
-        };
-        // Mutant: of several new places, one is signalled.
-        let freed = mutant!("resize_signals_one_putter", 1, usize::MAX);
-        let wakeups = self.signal_putters(&mut back, freed);
+        let mut front = self.front.lock.lock();
+        self.front.shown_capacity.store(capacity, Ordering::Relaxed);
+        let former = front.capacity.replace(capacity);
+        // Mutant: the new places are signalled to nobody.
+        let room = mutant!("resize_lets_nobody_in", 0, self.room(&front));
+        drop(front);
+        let wakeup = self.signal_putter(&mut back, room);
         drop(back);
-        drop(wakeups);
+        drop(wakeup);
         Ok(former)
     }
 
