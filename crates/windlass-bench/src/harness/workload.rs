@@ -72,6 +72,7 @@ pub(crate) enum Jvm {
 }
 
 /// A peer at a workload.
+#[derive(Clone)]
 pub(crate) struct Entrant {
     pub(crate) name: String,
     pub(crate) run: fn(&Point) -> Vec<Figure>,

@@ -56,6 +56,26 @@ impl Pool for Named {
     }
 }
 
+/// With each task in a box of its own: what it would cost if closures did not lie in the queue's
+/// slots, which is what the `unsafe` code of the erased task pays for.
+pub(crate) struct Boxed(ThreadPoolExecutor);
+
+impl Peer for Boxed {
+    const NAME: &'static str = "windlass+box";
+}
+
+impl Pool for Boxed {
+    fn with_workers(workers: usize) -> Self {
+        Self(start(fixed(workers)))
+    }
+
+    #[inline]
+    fn execute(&self, body: impl FnOnce() + Send + 'static) {
+        let body: Box<dyn FnOnce() + Send> = Box::new(body);
+        self.0.execute(body).expect("the pool takes tasks");
+    }
+}
+
 /// With somebody who reads the statistics a thousand times a second.
 pub(crate) struct Watched {
     pool: ThreadPoolExecutor,

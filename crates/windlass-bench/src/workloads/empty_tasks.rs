@@ -3,18 +3,19 @@
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
+use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
 use crate::instruments::tally::RAN;
-use crate::peers::Pool;
+use crate::peers::{Boxed, Pool};
 
 pub(crate) fn workload() -> Workload {
     Workload {
         id: "W1",
         title: "empty tasks from outside",
         about: "Producers send empty tasks into an unbounded queue; the time from the first send \
-                until all have run, per task. Tasks capture nothing, 24 or 64 bytes.",
+                until all have run, per task. Tasks capture nothing, 24 or 64 bytes; \
+                `windlass+box` boxes each, to see what closures in the slots are worth.",
         points: grid,
-        entrants: |_| pools!(sample),
+        entrants: |_| [entrants![sample; Boxed], pools!(sample)].concat(),
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::{JDK_POOLS, returning, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
-use crate::peers::Returning;
+use crate::harness::workload::{Jvm, Plot, Rival, Workload, entrants, points};
+use crate::peers::{Returning, Windlass, WithOneshot};
 
 pub(crate) fn workload() -> Workload {
     Workload {
@@ -14,13 +14,14 @@ pub(crate) fn workload() -> Workload {
         title: "submit with results, get all",
         about: "One producer submits tasks that return a number, then gets all results in order; \
                 the time from the first submit to the last result, per task. Pools without \
-                handles get a oneshot channel for each task.",
+                handles get a oneshot channel for each task; so does `windlass+oneshot`, to see \
+                what the handle's own cell is worth.",
         points: |size| {
             let tasks = size.pick(500, 30_000, 500_000);
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},tasks={tasks}")))
         },
-        entrants: |_| returning!(sample),
+        entrants: |_| [entrants![sample; WithOneshot<Windlass>], returning!(sample)].concat(),
         jdk: |_| JDK_POOLS.to_vec(),
         rival: Rival::BestPeer,
         jvm: Jvm::Kept,
