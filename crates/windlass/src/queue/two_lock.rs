@@ -97,9 +97,47 @@ struct Back<T> {
     putters: WaitQueue,
     /// Putters that were signalled and have not locked the queue since.
     putters_coming: usize,
-    /// Whether the last batch was a small one, and nobody has lingered since.
-    lingers: bool,
+    lingering: Lingering,
 }
+
+/// When consumers linger: after a small batch, unless that was in vain of late.
+///
+/// A thread that lingers for nothing keeps a core from whomever it has just woken, which then wakes
+/// up on another one. So after some attempts in vain it is left out, and tried again after a few
+/// batches all the same: the pace may have changed.
+#[derive(Debug, Default)]
+struct Lingering {
+    /// Whether the last batch was a small one that somebody is to linger after.
+    is_due: bool,
+    /// Small batches to leave out before the next attempt.
+    left_out: u32,
+    /// Attempts in vain since the last that was not.
+    in_vain: u32,
+}
+
+impl Lingering {
+    fn after_batch(&mut self, len: usize) {
+        let is_small = len < SMALL_BATCH;
+        self.is_due = is_small && self.left_out == 0;
+        self.left_out = self.left_out.saturating_sub(u32::from(is_small));
+    }
+
+    fn note(&mut self, something_came: bool) {
+        self.in_vain = if something_came {
+            0
+        } else {
+            self.in_vain.saturating_add(1)
+        };
+        let too_often = self.in_vain.saturating_sub(FORGIVEN);
+        self.left_out = (1 << too_often.min(MOST_LEFT_OUT)) - 1;
+    }
+}
+
+/// So many attempts in vain may follow each other: a steady exchange has hiccups.
+const FORGIVEN: u32 = 16;
+
+/// After many attempts in vain, there is one after `2^MOST_LEFT_OUT` small batches.
+const MOST_LEFT_OUT: u32 = 3;
 
 /// A batch of fewer elements makes the next look at the inbox wait.
 const SMALL_BATCH: usize = 32;
@@ -136,7 +174,7 @@ impl<T: Send> TwoLock<T> {
             outbox: Blocks::default(),
             putters: WaitQueue::default(),
             putters_coming: 0,
-            lingers: false,
+            lingering: Lingering::default(),
         };
         Self {
             back: CachePadded::new(BackEnd {
@@ -232,19 +270,22 @@ impl<T: Send> TwoLock<T> {
     #[inline(always)]
     fn lock_back(&self) -> BackGuard<'_, T> {
         let mut back = self.back.lock.lock();
-        if back.outbox.len() > 0 || !back.lingers {
+        if back.outbox.len() > 0 || !back.lingering.is_due {
             return back;
         }
-        back.lingers = false;
+        back.lingering.is_due = false;
         drop(back);
         let front = &self.front;
         front.has_lookout.store(true, Ordering::Relaxed);
-        linger(|| front.shown_inbox_len.load(Ordering::Relaxed) > 0);
+        let something_came = || front.shown_inbox_len.load(Ordering::Relaxed) > 0;
+        linger(something_came);
         // Whoever has seen the lookout has left its element before this thread looks at the inbox,
         // and whoever comes after that does not see it: the front lock orders both.
         let stays = mutant!("lookout_is_never_over");
         front.has_lookout.store(stays, Ordering::Relaxed);
-        self.back.lock.lock()
+        let mut back = self.back.lock.lock();
+        back.lingering.note(something_came());
+        back
     }
 
     /// Takes the oldest element. If there is none, gives the front lock, under which that is so.
@@ -319,7 +360,8 @@ impl<T: Send> TwoLock<T> {
             // Mutant: producers do not see what the swap has moved.
             let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
             self.back.outbox_len.store(moved, Ordering::Release);
-            back.lingers = back.outbox.len() < SMALL_BATCH;
+            let batch = back.outbox.len();
+            back.lingering.after_batch(batch);
         }
         back.outbox.len() > 0
     }
