@@ -3,7 +3,8 @@
 #
 #   scripts/supply-chain.sh [CHECK...]
 #
-# deny       licences, duplicates, sources (`deny.toml`); advisories where their database can be had
+# deny       licences, duplicates, sources (`deny.toml`)
+# advisories known holes in dependencies, where the database of them can be had
 # minimal    the library builds and passes its unit tests with the oldest dependencies it declares
 # abort      the library and an example build and run with `panic = "abort"`
 # docs       the documentation builds with all features, warnings denied
@@ -37,18 +38,22 @@ skip() {
 
 have() { command -v "$1" >/dev/null; }
 
+get_cargo_deny() {
+    have cargo-deny && return
+    [ "${INSTALL:-yes}" = yes ] || skip "no cargo-deny" || return
+    timeout 1200 cargo install --quiet --debug --locked --root "$ROOT/tools" cargo-deny ||
+        skip "cargo-deny could not be installed"
+}
+
 deny() {
-    if ! have cargo-deny; then
-        [ "${INSTALL:-yes}" = yes ] || skip "no cargo-deny" || return
-        timeout 1200 cargo install --quiet --debug --locked --root "$ROOT/tools" cargo-deny ||
-            skip "cargo-deny could not be installed" || return
-    fi
-    cargo deny check licenses bans sources || return 1
-    if cargo deny fetch db >/dev/null 2>&1; then
-        cargo deny check advisories
-    else
-        echo "   advisories not checked: the database cannot be reached"
-    fi
+    get_cargo_deny || return
+    cargo deny check licenses bans sources
+}
+
+advisories() {
+    get_cargo_deny || return
+    cargo deny fetch db >/dev/null 2>&1 || skip "the database cannot be reached" || return
+    cargo deny check advisories
 }
 
 # Resolves into a copy with the library alone: the lock file of the workspace stays as it is, and
@@ -111,7 +116,7 @@ mutants() {
 }
 
 checks=("$@")
-if [ "${#checks[@]}" -eq 0 ]; then checks=(deny minimal abort docs semver narrow msrv); fi
+if [ "${#checks[@]}" -eq 0 ]; then checks=(deny advisories minimal abort docs semver narrow msrv); fi
 declare -A verdicts
 failed=0
 for check in "${checks[@]}"; do
