@@ -26,6 +26,10 @@ struct Measured {
 struct Timing(Sender<Measured>);
 
 impl Hooks for Timing {
+    fn wants_times(&self) -> bool {
+        true
+    }
+
     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
         let measured = Measured {
             name: task.name().unwrap_or("unnamed").to_owned(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use recording::{Blocker, CountingFactory, Log, Told, assert_at_rest, finish, fixed};
 use windlass::clock::TestClock;
-use windlass::pool::Outcome;
+use windlass::pool::{Hooks, Outcome, TaskInfo};
 use windlass::task::{Failure, Task};
 use windlass::testing::{Gate, Latch, PATIENCE, until};
 use windlass::{Executor, ExecutorService, Submit, ThreadPoolExecutor};
@@ -236,6 +236,24 @@ fn after_shutdown_no_thread_survives() {
     finish(&pool);
     factory.await_live(0);
     assert_eq!(factory.made(), 5);
+}
+
+/// Beyond the JDK.
+#[test]
+fn hooks_that_do_not_want_times_are_told_none() {
+    struct Plain(Log<(Option<Duration>, Option<Duration>)>);
+
+    impl Hooks for Plain {
+        fn after_execute(&self, task: &TaskInfo, _: &Outcome) {
+            self.0.note((task.queued_for(), task.ran_for()));
+        }
+    }
+
+    let log = Log::new();
+    let pool = fixed(1).hooks(Plain(log.clone())).build().unwrap();
+    pool.execute(|| ()).unwrap();
+    finish(&pool);
+    assert_eq!(log.entries(), [(None, None)]);
 }
 
 /// Beyond the JDK.

@@ -126,6 +126,7 @@ impl Builder {
 
     /// Called around every task, and at the end, where you keep hold of the hooks too.
     pub fn shared_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.extras.takes_times = hooks.wants_times();
         self.extras.hooks = Some(hooks);
         self
     }

@@ -21,6 +21,10 @@ use crate::task::{Failure, Labels, Task, TaskId};
 /// struct Log;
 ///
 /// impl Hooks for Log {
+///     fn wants_times(&self) -> bool {
+///         true
+///     }
+///
 ///     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
 ///         println!("{} ended as {outcome:?} after {:?}", task.id(), task.ran_for());
 ///     }
@@ -30,6 +34,14 @@ use crate::task::{Failure, Labels, Task, TaskId};
 /// pool.submit(|| ()).unwrap().get().unwrap();
 /// ```
 pub trait Hooks: Send + Sync {
+    /// Whether [`TaskInfo`] is to have times; asked once, when the pool is made.
+    ///
+    /// Without them a pool reads no clock for its hooks, and a task needs no place for the moment
+    /// of its submission: such hooks cost little more than their calls.
+    fn wants_times(&self) -> bool {
+        false
+    }
+
     /// The task is about to run on this thread.
     fn before_execute(&self, task: &TaskInfo) {
         let _ = task;
@@ -88,8 +100,8 @@ impl TaskInfo {
         }
     }
 
-    pub(crate) fn set_ran_for(&mut self, time: Duration) {
-        self.ran_for = Some(time);
+    pub(crate) fn set_ran_for(&mut self, time: Option<Duration>) {
+        self.ran_for = time;
     }
 
     /// Identifies the task.
@@ -122,13 +134,14 @@ impl TaskInfo {
         self.has_handle
     }
 
-    /// How long it waited from its submission to its start.
+    /// How long it waited from its submission to its start, for hooks that
+    /// [want times](Hooks::wants_times).
     #[must_use]
     pub const fn queued_for(&self) -> Option<Duration> {
         self.queued_for
     }
 
-    /// How long it ran; known after its end.
+    /// How long it ran, for hooks that [want times](Hooks::wants_times); known after its end.
     #[must_use]
     pub const fn ran_for(&self) -> Option<Duration> {
         self.ran_for

@@ -59,6 +59,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 pub(crate) struct Extras {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// Whether the hooks are told how long tasks waited and ran.
+    pub(crate) takes_times: bool,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
     pub(crate) annex: Option<Arc<dyn Annex>>,
@@ -72,7 +74,7 @@ impl Extras {
     /// Whether a submission is nothing but an offer to the queue.
     #[inline]
     pub(crate) const fn are_plain(&self) -> bool {
-        self.hooks.is_none() && !self.grows_eagerly
+        !self.takes_times && !self.grows_eagerly
     }
 }
 
@@ -134,12 +136,13 @@ impl Shared {
         self.retirements.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Notes when the task was submitted, for hooks; a pool without hooks does not look at clocks.
+    /// Notes when the task was submitted, for hooks that want to know; others make the pool look
+    /// at no clock.
     pub(crate) fn stamp(&self, task: Task) -> Task {
-        if self.extras.hooks.is_none() {
-            task
-        } else {
+        if self.extras.takes_times {
             task.set_queued_at(self.clock.now())
+        } else {
+            task
         }
     }
 

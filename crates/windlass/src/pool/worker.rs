@@ -1,7 +1,7 @@
 //! The run loop of a worker: take, run, account; it returns why it ended.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::ctl::Moment;
 use super::hooks::{Hooks, Outcome, TaskInfo};
@@ -71,9 +71,7 @@ fn perform(
     worker.begin();
     let ended = match &pool.extras.hooks {
         None => run_plain(task),
-        Some(hooks) => task
-            .take()
-            .map_or(Ok(()), |task| run_hooked(task, &**hooks)),
+        Some(hooks) => run_hooked(task, &**hooks, pool.extras.takes_times),
     };
     let retirements = pool.retirements();
     worker.end();
@@ -111,19 +109,20 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
     }
 }
 
-fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
-    // A scheduled task has waited since it was due, not since it was scheduled.
-    let due = task.schedule().map(Schedule::due);
-    let since = task.queued_at().map(|at| due.map_or(at, |due| due.max(at)));
-    let queued_for = since.map(|since| clock::now().saturating_duration_since(since));
-    let mut info = TaskInfo::of(&task, queued_for);
+fn run_hooked(
+    slot: &mut Option<Task>,
+    hooks: &dyn Hooks,
+    takes_times: bool,
+) -> Result<(), Failure> {
+    let Some(task) = slot else { return Ok(()) };
+    let mut info = TaskInfo::of(task, queued_for(task));
     if let Err(payload) = catch(|| hooks.before_execute(&info)) {
-        discard(task);
+        discard(slot.take());
         return Err(Failure::from_panic(payload));
     }
-    let start = clock::now();
-    let ran = catch(|| task.run_and_tell());
-    info.set_ran_for(clock::now().saturating_duration_since(start));
+    let start = takes_times.then(clock::now);
+    let ran = catch(|| Task::run_in(slot));
+    info.set_ran_for(start.map(time_since));
     let (outcome, uncaught) = match ran {
         Ok(Ran::Well) => (Outcome::Completed, None),
         Ok(Ran::Failed(failure)) => (Outcome::Failed(failure), None),
@@ -143,6 +142,19 @@ fn run_hooked(task: Task, hooks: &dyn Hooks) -> Result<(), Failure> {
         }
         Ok(()) => uncaught.map_or(Ok(()), Err),
     }
+}
+
+/// How long a task has waited, if its submission was noted.
+///
+/// A scheduled task has waited since it was due, not since it was scheduled.
+fn queued_for(task: &Task) -> Option<Duration> {
+    let queued = task.queued_at()?;
+    let due = task.schedule().map(Schedule::due);
+    Some(time_since(due.map_or(queued, |due| due.max(queued))))
+}
+
+fn time_since(moment: Instant) -> Duration {
+    clock::now().saturating_duration_since(moment)
 }
 
 /// What a worker does that asks for its next task.

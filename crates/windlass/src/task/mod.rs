@@ -151,14 +151,8 @@ impl Task {
         self.erased.run();
     }
 
-    /// Runs the task on this thread and says what came of it. A panic of a task without a handle,
-    /// or of a done-callback, unwinds.
-    pub(crate) fn run_and_tell(self) -> Ran {
-        self.erased.run()
-    }
-
-    /// Like [`run_and_tell`](Self::run_and_tell), for a task that stays where it is; the slot is
-    /// empty afterwards.
+    /// Runs the task on this thread, where it lies, and says what came of it; the slot is empty
+    /// afterwards. A panic of a task without a handle, or of a done-callback, unwinds.
     #[inline]
     pub(crate) fn run_in(slot: &mut Option<Self>) -> Ran {
         Erased::run_in(slot, |task| &mut task.erased).unwrap_or(Ran::Void)

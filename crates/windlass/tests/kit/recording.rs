@@ -70,6 +70,10 @@ impl Told {
 }
 
 impl Hooks for Told {
+    fn wants_times(&self) -> bool {
+        true
+    }
+
     fn before_execute(&self, task: &TaskInfo) {
         if let Some(before) = &self.before {
             before(task);
