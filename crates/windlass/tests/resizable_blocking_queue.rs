@@ -72,8 +72,8 @@ fn growing_admits_as_many_putters_as_there_is_new_room() {
     let queue = holding(1, [0]);
     let putters = parked_putters(&queue, 4);
     queue.set_capacity(4).unwrap();
-    assert_eq!(putters_of(&queue), 1);
     until("three more elements", || queue.len() == 4);
+    assert_eq!(putters_of(&queue), 1);
     queue.set_capacity(5).unwrap();
     join_all(putters);
     assert_eq!(queue.len(), 5);
@@ -216,8 +216,8 @@ fn removal_after_a_resize_wakes_putters_by_the_new_bound() {
         let putters = parked_putters(&queue, 3);
         queue.set_capacity(2).unwrap();
         remove(&queue);
-        assert_eq!(putters_of(&queue), 1);
         until("two elements", || queue.len() == 2);
+        assert_eq!(putters_of(&queue), 1);
         assert!(queue.remove_first(&mut |_| true).is_some());
         join_all(putters);
     }
