@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs the models under loom once with each seeded bug (`mutant!("name")` in the source). Fails if
-# one survives: then the models do not watch what they claim to watch.
+# Runs the models once with each seeded bug (`mutant!("name")` in the source): under loom, or, for
+# bugs of whole pools (`pool_...`), which are too large for loom, under shuttle. Fails if one
+# survives: then the models do not watch what they claim to watch.
 #
 #   scripts/mutants.sh            all mutants
 #   scripts/mutants.sh NAME...    these mutants
 #
-# All bugs are in one build, and the environment chooses. The models of the part that has the bug
+# All bugs are in one build for each of the two, and the environment chooses. The models of the part that has the bug
 # run first; the rest only if it survives them. Two preemptions are enough for loom to find every
 # one of them, and take seconds where three take minutes.
 set -euo pipefail
@@ -21,8 +22,16 @@ declared() {
         grep -oE '[^`]mutant!\( ?"[a-z_]+"' | cut -d'"' -f2 | sort -u
 }
 
+# What runs the models that notice a mutant.
+backend_of() {
+    case "$1" in
+        pool_*) echo shuttle ;;
+        *) echo loom ;;
+    esac
+}
+
 build() {
-    RUSTFLAGS="--cfg loom --cfg windlass_mutants" \
+    RUSTFLAGS="--cfg $1 --cfg windlass_mutants" CARGO_TARGET_DIR="$CARGO_TARGET_DIR/$1" \
         cargo test --release -p windlass --lib --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
@@ -47,25 +56,29 @@ is_caught() {
     wait "$pid" 2>/dev/null || status=$?
     seen=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$log" | sed -n 1p)
     if [ -z "$seen" ] && [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; then
-        seen=$(sed -n "s/^thread '\([a-z_:]*models::[a-z_]*\)'.* panicked at.*/\1/p" "$log" | tail -n 1)
+        seen=$(sed -n "s/^thread '\([a-z_:]*models::[a-z_:]*\)'.* panicked at.*/\1/p" "$log" | tail -n 1)
     fi
     rm -f "$log"
     [ -n "$seen" ] && echo "$seen"
 }
 
-binary=$(build)
 names=("$@")
-if [ "${#names[@]}" -eq 0 ]; then
-    mapfile -t names < <(declared)
-    if ! "$binary" models >/dev/null 2>&1; then
-        echo "the models fail without any mutant" >&2
+if [ "${#names[@]}" -eq 0 ]; then mapfile -t names < <(declared); fi
+declare -A binaries
+for name in "${names[@]}"; do
+    backend=$(backend_of "$name")
+    if [ -n "${binaries[$backend]:-}" ]; then continue; fi
+    binaries[$backend]=$(build "$backend")
+    if [ "$#" -eq 0 ] && ! "${binaries[$backend]}" models >/dev/null 2>&1; then
+        echo "the models fail without any mutant, under $backend" >&2
         exit 1
     fi
-fi
+done
 
 survivors=0
 printf '| mutant | caught by |\n|---|---|\n'
 for name in "${names[@]}"; do
+    binary=${binaries[$(backend_of "$name")]}
     if model=$(is_caught "$name" "$(home_of "$name")") || model=$(is_caught "$name" models); then
         printf '| %s | %s |\n' "$name" "$model"
     else

@@ -6,6 +6,9 @@ pub mod executor;
 pub mod executors;
 pub mod forkjoin;
 pub mod interrupt;
+#[cfg(not(loom))]
+#[cfg(test)]
+mod models;
 pub mod pool;
 pub mod queue;
 pub mod scheduled;

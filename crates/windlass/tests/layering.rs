@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["forkjoin", "pool"],
     &["completion", "scheduled"],
     &["executors"],
-    &["testing"],
+    &["models", "testing"],
 ];
 
 /// Files in which `unsafe` is allowed, each with a reason in its header.

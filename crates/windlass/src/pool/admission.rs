@@ -11,7 +11,7 @@ use super::spawn::{Bound, NotStarted};
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::Record;
 use crate::queue::{BlockingQueue, PutError};
-use crate::sync::Deadline;
+use crate::sync::{Deadline, mutant};
 use crate::task::{Cancellation, Task, TaskId};
 
 impl Shared {
@@ -114,6 +114,10 @@ impl Shared {
     /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
     /// control word before anybody looks at the queue.
     pub(crate) fn look_again(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
+        // Mutant: what is queued behind the last worker's back stays there.
+        if mutant!("pool_looks_once") {
+            return Ok(());
+        }
         let seen = self.ctl.load();
         if !seen.is_running() {
             if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {

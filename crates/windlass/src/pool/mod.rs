@@ -41,6 +41,7 @@ use spawn::Bound;
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
+use crate::sync::mutant;
 use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
 
@@ -158,7 +159,7 @@ impl ThreadPoolExecutor {
         let former = shared.settings.change(|figures| figures.core = size)?;
         if shared.ctl.load().workers() > size {
             shared.roster.nudge_all();
-        } else if size > former.core {
+        } else if size > former.core && !mutant!("pool_grows_for_nobody") {
             // As many as there is work for; it may be done before all of them are there.
             let queued = u32::try_from(shared.queue.len()).unwrap_or(u32::MAX);
             for _ in 0..queued.min(size - former.core) {

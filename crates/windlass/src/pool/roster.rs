@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::interrupt::Record;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, mutant};
 use crate::task::Task;
 
 /// One worker, as the pool and its own thread see it.
@@ -173,7 +173,10 @@ impl Roster {
             .position(|present| Arc::ptr_eq(present, worker))
         {
             book.present.swap_remove(at);
-            book.completed_by_gone += worker.completed();
+            // Mutant: what the worker has done is forgotten with it.
+            if !mutant!("pool_forgets_the_gone") {
+                book.completed_by_gone += worker.completed();
+            }
         }
     }
 

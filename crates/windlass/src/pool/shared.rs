@@ -12,9 +12,9 @@ use super::tally::Tally;
 use crate::containment::contain;
 use crate::interrupt::Record;
 use crate::queue::BlockingQueue;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
+use crate::sync::{Mutex, mutant};
 use crate::task::{Failure, Home, Schedule, Task, TaskBuilder, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -172,7 +172,10 @@ impl Shared {
     pub(crate) fn nudge_blocked(&self) {
         let blocked = self.blocked.lock().clone();
         for submitter in blocked {
-            submitter.nudge();
+            // Mutant: they wait for room that nobody will make.
+            if !mutant!("pool_forgets_who_is_blocked") {
+                submitter.nudge();
+            }
         }
     }
 }

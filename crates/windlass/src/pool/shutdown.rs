@@ -3,6 +3,7 @@
 use super::ctl::RunState;
 use super::shared::Shared;
 use crate::containment::catch;
+use crate::sync::mutant;
 use crate::task::{Cancellation, Task};
 
 impl Shared {
@@ -19,10 +20,16 @@ impl Shared {
 
     /// Takes nothing new, interrupts all workers, and gives back what is queued.
     pub(crate) fn shutdown_now(&self) -> Vec<Task> {
+        // Mutant: what is queued after the drain stays in the queue.
+        let early = mutant!(
+            "pool_drains_before_it_stops",
+            self.queue.drain_all(),
+            vec![]
+        );
         self.ctl.advance_to(RunState::Stop);
         self.roster.interrupt_all();
         self.nudge_blocked();
-        let tasks = self.queue.drain_all();
+        let tasks = mutant!("pool_drains_before_it_stops", early, self.queue.drain_all());
         self.tally.forget();
         for task in &tasks {
             task.set_fate(Cancellation::Drained);
@@ -49,7 +56,8 @@ impl Shared {
                 RunState::Shutdown | RunState::Stop => {}
             }
             if seen.workers() != 0 {
-                return self.roster.nudge_one();
+                // Mutant: nobody is told of the end.
+                return mutant!("pool_ends_in_silence", (), self.roster.nudge_one());
             }
             if self.ctl.try_tidy(seen) {
                 return self.terminate();

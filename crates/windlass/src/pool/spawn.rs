@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::containment::{catch, contain, discard};
 use crate::interrupt::Record;
+use crate::sync::mutant;
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
 
@@ -139,7 +140,8 @@ impl Shared {
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
         self.roster.leave(worker);
-        if failed {
+        // Mutant: a dead worker keeps its place.
+        if failed && !mutant!("pool_counts_the_dead") {
             // After it has left, so that whoever takes its place is not seen beside it.
             self.ctl.remove_worker();
         }
@@ -163,7 +165,10 @@ impl Shared {
                 return;
             }
         }
-        let _ = self.add_worker(None, Bound::Maximum);
+        // Mutant: who is missed is not replaced.
+        if !mutant!("pool_replaces_nobody") {
+            let _ = self.add_worker(None, Bound::Maximum);
+        }
     }
 
     /// Goes on without a worker whose thread was promised and will not come.
@@ -175,7 +180,12 @@ impl Shared {
         let first = worker.take_first();
         let had_task = first.is_some();
         // While the worker is still counted, so that a pool that is shut down waits for the task.
-        let unplaced = first.and_then(|task| self.requeue(task));
+        // Mutant: the task goes with the worker.
+        let unplaced = if mutant!("pool_forgets_with_the_factory") {
+            None
+        } else {
+            first.and_then(|task| self.requeue(task))
+        };
         self.roster.leave(worker);
         self.ctl.remove_worker();
         self.try_terminate();

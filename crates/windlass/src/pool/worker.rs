@@ -10,7 +10,7 @@ use super::settings::Figures;
 use super::shared::Shared;
 use crate::containment::{catch, discard};
 use crate::interrupt::{self, Interrupted, Record};
-use crate::sync::clock;
+use crate::sync::{clock, mutant};
 use crate::task::{Failure, Ran, Schedule, Task};
 
 /// Why a worker ends.
@@ -92,7 +92,8 @@ fn settle_interrupt(pool: &Shared, me: &Record) {
     // The order matters: an interrupt from `shutdown_now` that is cleared here was sent after the
     // state had changed, and so the state says it again.
     me.take_flag();
-    if pool.ctl.load().is_stopped() {
+    // Mutant: the interrupt of a stop goes with that of the last task.
+    if !mutant!("pool_clears_the_stop") && pool.ctl.load().is_stopped() {
         me.set_flag();
     }
 }

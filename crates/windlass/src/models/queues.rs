@@ -1,0 +1,99 @@
+//! Every queue under a pool.
+
+use std::time::Duration;
+
+use super::{Books, Meeting, beside, producers};
+use crate::executor::ExecutorService;
+use crate::pool::ThreadPoolExecutor;
+use crate::queue::{
+    ArrayBlockingQueue, BlockingQueue, Fairness, LinkedBlockingDeque, LinkedBlockingQueue,
+    LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue, SynchronousQueue,
+};
+use crate::sync::model;
+use crate::task::Task;
+
+fn pool(core: u32, maximum: u32, queue: impl BlockingQueue<Task> + 'static) -> ThreadPoolExecutor {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(core)
+        .maximum_pool_size(maximum)
+        .keep_alive(Duration::from_secs(1))
+        .work_queue(queue)
+        .build()
+        .unwrap()
+}
+
+/// Two producers, a worker that stays and one that may leave.
+fn tasks_of_several_producers(queue: impl BlockingQueue<Task> + 'static) {
+    let (pool, books) = (pool(1, 2, queue), Books::default());
+    let theirs = (pool.clone(), books.clone());
+    producers(2, move || {
+        theirs.1.execute_some(&theirs.0, 2);
+    });
+    books.settle(&pool);
+}
+
+/// Two workers that have slept get two tasks that need both of them.
+fn tasks_that_meet(queue: impl BlockingQueue<Task> + 'static) {
+    // Room for as many more as there are tasks: a worker may be on its way back to the queue, where a
+    // hand-off does not find it.
+    let (pool, books) = (pool(2, 6, queue), Books::default());
+    pool.prestart_all_core_threads();
+    for _ in 0..2 {
+        let meeting = Meeting::of(2);
+        let theirs = (pool.clone(), books.clone(), meeting.guest());
+        let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
+        books.submit(&pool, meeting.guest()).wait().unwrap();
+        producer.join().unwrap().wait().unwrap();
+    }
+    assert_eq!(books.settle(&pool).ran, 4);
+}
+
+/// A stop in the middle of it.
+fn tasks_that_meet_a_stop(queue: impl BlockingQueue<Task> + 'static) {
+    let (pool, books) = (pool(1, 2, queue), Books::default());
+    let theirs = (pool.clone(), books.clone());
+    let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+    let theirs = (pool.clone(), books.clone());
+    let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+    books.execute_some(&pool, 2);
+    stopper.join().unwrap();
+    producer.join().unwrap();
+    books.settle(&pool);
+}
+
+macro_rules! under_each {
+    ($($name:ident: $queue:expr;)*) => { $(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn tasks_of_several_producers_are_run_or_refused() {
+                model(|| tasks_of_several_producers($queue));
+            }
+
+            #[test]
+            fn no_task_waits_while_a_worker_sleeps() {
+                model(|| tasks_that_meet($queue));
+            }
+
+            #[test]
+            fn a_stop_hands_back_what_it_does_not_run() {
+                model(|| tasks_that_meet_a_stop($queue));
+            }
+        }
+    )* };
+}
+
+under_each! {
+    linked: LinkedBlockingQueue::new();
+    linked_of_one: LinkedBlockingQueue::with_capacity(1).unwrap();
+    array: ArrayBlockingQueue::new(1).unwrap();
+    array_fair: ArrayBlockingQueue::with_fairness(2, Fairness::Fair).unwrap();
+    resizable: ResizableBlockingQueue::with_capacity(1).unwrap();
+    deque: LinkedBlockingDeque::new();
+    priority: PriorityBlockingQueue::by_key(Task::priority);
+    synchronous: SynchronousQueue::new();
+    synchronous_fair: SynchronousQueue::with_fairness(Fairness::Fair);
+    synchronous_interchangeable: SynchronousQueue::with_interchangeable_takers();
+    transfer: LinkedTransferQueue::new();
+}

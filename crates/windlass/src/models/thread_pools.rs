@@ -1,0 +1,688 @@
+//! Thread pools, in race with their settings, their end and the fate of their tasks.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Account, Books, Meeting, beside, producers};
+use crate::completion::CompletionService;
+use crate::executor::ExecutorService;
+use crate::pool::{
+    BlockPolicy, Builder, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, Hooks, Outcome,
+    TaskInfo, ThreadPoolExecutor,
+};
+use crate::queue::{BlockingQueue, LinkedBlockingQueue, ResizableBlockingQueue, SynchronousQueue};
+use crate::submit::Submit;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, model, thread};
+use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn sized(core: u32, maximum: u32) -> Builder {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(core)
+        .maximum_pool_size(maximum)
+        .keep_alive(LONG)
+}
+
+/// A queue with room for one.
+fn narrow(builder: Builder) -> Builder {
+    builder.work_queue(LinkedBlockingQueue::with_capacity(1).unwrap())
+}
+
+/// Two producers on a new pool, and something else beside them, in each schedule.
+fn race(
+    build: impl Fn() -> Builder + Send + Sync + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + Sync + 'static,
+    check: impl Fn(&ThreadPoolExecutor, Account) + Send + Sync + 'static,
+) {
+    let produce = |pool: &ThreadPoolExecutor, books: &Books| {
+        books.submit(pool, || ());
+        books.execute(pool, || ());
+    };
+    model(move || race_once(build(), produce, disturb.clone(), &check));
+}
+
+/// The same, where tasks may be dropped: each has a handle, which says so.
+fn race_for_places(
+    build: impl Fn() -> Builder + Send + Sync + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + Sync + 'static,
+    check: impl Fn(&ThreadPoolExecutor, Account) + Send + Sync + 'static,
+) {
+    let produce = |pool: &ThreadPoolExecutor, books: &Books| {
+        books.submit(pool, || ());
+        books.submit(pool, || ());
+    };
+    model(move || race_once(build(), produce, disturb.clone(), &check));
+}
+
+fn race_once(
+    builder: Builder,
+    produce: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Send + 'static,
+    check: &(impl Fn(&ThreadPoolExecutor, Account) + ?Sized),
+) {
+    let (pool, books) = (builder.build().unwrap(), Books::default());
+    let theirs = (pool.clone(), books.clone());
+    let disturber = beside(move || disturb(&theirs.0, &theirs.1));
+    let theirs = (pool.clone(), books.clone());
+    producers(2, move || produce(&theirs.0, &theirs.1));
+    disturber.join().unwrap();
+    check(&pool, books.audit(&pool));
+}
+
+/// Everything ran or was refused, and the counters say so.
+fn run_or_refused(pool: &ThreadPoolExecutor, account: Account) {
+    assert_eq!(pool.completed_task_count(), account.ran);
+    assert_eq!(pool.rejected_count(), account.refused);
+    assert_eq!(account.unrun, 0);
+}
+
+/// Everything ran.
+fn all_run(pool: &ThreadPoolExecutor, account: Account) {
+    run_or_refused(pool, account);
+    assert_eq!(account.ran, account.sent);
+}
+
+#[test]
+fn a_shutdown_while_tasks_are_submitted() {
+    race(
+        || narrow(sized(1, 2)),
+        |pool, _| pool.shutdown(),
+        run_or_refused,
+    );
+}
+
+#[test]
+fn a_shutdown_by_a_task() {
+    race(
+        || sized(1, 1),
+        |pool, books| {
+            let theirs = pool.clone();
+            books.execute(pool, move || theirs.shutdown());
+        },
+        run_or_refused,
+    );
+}
+
+#[test]
+fn two_stops_and_a_shutdown_at_once() {
+    race(
+        || sized(2, 2),
+        |pool, books| {
+            let theirs = (pool.clone(), books.clone());
+            let other = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+            pool.shutdown();
+            books.take_back(pool.shutdown_now());
+            other.join().unwrap();
+        },
+        run_or_refused,
+    );
+}
+
+#[test]
+fn a_stop_ends_the_wait_of_a_task_that_runs() {
+    model(|| {
+        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let waiter = pool.submit(|| {
+            let never = LinkedBlockingQueue::<()>::new();
+            assert!(never.take().is_err());
+        });
+        let waiter = waiter.unwrap();
+        let back = pool.shutdown_now().into_iter();
+        books.take_back(back.filter(|task| task.id() != waiter.id()));
+        producer.join().unwrap();
+        let account = books.audit(&pool);
+        let waited = u64::from(!waiter.is_cancelled());
+        assert_eq!(pool.completed_task_count(), account.ran + waited);
+    });
+}
+
+#[test]
+fn a_task_that_submits_while_its_pool_is_shut_down() {
+    race(
+        || sized(1, 1),
+        |pool, books| {
+            let theirs = (pool.clone(), books.clone());
+            books.execute(pool, move || {
+                theirs.1.execute_some(&theirs.0, 1);
+            });
+            pool.shutdown();
+        },
+        run_or_refused,
+    );
+}
+
+#[test]
+fn a_cancelled_task_ends_once_queued_or_running() {
+    race(
+        || sized(1, 1),
+        |pool, books| {
+            let first = books.submit(pool, || ());
+            let second = books.submit(pool, || ());
+            second.cancel();
+            first.cancel_now();
+        },
+        // A worker gets each of them, and finds it cancelled or not.
+        |pool, account| assert_eq!(pool.completed_task_count(), account.sent),
+    );
+}
+
+#[test]
+fn a_removed_task_is_the_removers_and_no_workers() {
+    race(
+        || sized(1, 1),
+        |pool, books| {
+            let id = books.execute(pool, || ()).unwrap();
+            books.take_back(pool.remove(id));
+            let id = books.submit(pool, || ()).id();
+            books.take_back(pool.remove(id));
+        },
+        run_or_refused,
+    );
+}
+
+#[test]
+fn a_purge_takes_out_what_was_cancelled_and_no_worker_had() {
+    model(|| {
+        let (pool, books) = (sized(1, 1).build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let cancelled = [(); 2].map(|()| books.submit(&pool, || ()));
+        for handle in &cancelled {
+            handle.cancel();
+        }
+        let purged = pool.purge() as u64;
+        producer.join().unwrap();
+        let account = books.audit(&pool);
+        assert_eq!(pool.completed_task_count(), account.sent - purged);
+    });
+}
+
+#[test]
+fn a_larger_core_runs_what_was_queued() {
+    model(|| {
+        let (pool, books) = (sized(1, 2).build().unwrap(), Books::default());
+        let meeting = Meeting::of(2);
+        books.execute(&pool, meeting.guest());
+        // Queued behind the first, and yet the first can only end beside it.
+        books.execute(&pool, meeting.guest());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        pool.set_core_pool_size(2).unwrap();
+        producer.join().unwrap();
+        all_run(&pool, books.audit(&pool));
+    });
+}
+
+#[test]
+fn a_smaller_core_while_tasks_are_submitted() {
+    race(
+        || sized(2, 2),
+        |pool, _| pool.set_core_pool_size(0).unwrap(),
+        all_run,
+    );
+}
+
+#[test]
+fn a_smaller_maximum_while_tasks_are_submitted() {
+    race(
+        || narrow(sized(0, 3)),
+        |pool, _| pool.set_maximum_pool_size(1).unwrap(),
+        run_or_refused,
+    );
+}
+
+#[test]
+fn idle_workers_are_retired_while_tasks_are_submitted() {
+    race(
+        || sized(0, 2),
+        |pool, _| {
+            pool.retire_idle();
+            pool.retire_idle();
+        },
+        all_run,
+    );
+}
+
+#[test]
+fn core_workers_that_time_out_leave_nothing_behind() {
+    race(
+        || sized(2, 2).allow_core_thread_timeout(true),
+        |_, _| (),
+        all_run,
+    );
+}
+
+#[test]
+fn keep_alive_changes_while_tasks_are_submitted() {
+    race(
+        || sized(1, 2),
+        |pool, _| {
+            pool.set_keep_alive(Duration::from_nanos(1)).unwrap();
+            pool.set_allow_core_thread_timeout(true).unwrap();
+            pool.set_keep_alive(LONG).unwrap();
+        },
+        all_run,
+    );
+}
+
+#[test]
+fn workers_that_are_started_early_are_no_more_than_core() {
+    race(
+        || sized(2, 4),
+        |pool, _| {
+            pool.prestart_all_core_threads();
+            pool.prestart_core_thread();
+        },
+        |pool, account| {
+            all_run(pool, account);
+            assert!(pool.largest_pool_size() <= 2);
+        },
+    );
+}
+
+#[test]
+fn workers_of_a_cached_pool_are_used_again_or_leave() {
+    model(|| {
+        let pool = sized(0, 4)
+            .work_queue(SynchronousQueue::with_interchangeable_takers())
+            .build()
+            .unwrap();
+        let books = Books::default();
+        let theirs = (pool.clone(), books.clone());
+        producers(2, move || {
+            for _ in 0..2 {
+                theirs.1.submit(&theirs.0, || ()).wait().unwrap();
+            }
+        });
+        all_run(&pool, books.audit(&pool));
+    });
+}
+
+#[test]
+fn a_worker_that_a_panic_has_killed_is_replaced() {
+    race(
+        || sized(1, 1),
+        |pool, books| {
+            for _ in 0..2 {
+                books.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+            }
+        },
+        all_run,
+    );
+}
+
+#[test]
+fn a_worker_that_survives_a_panic_goes_on() {
+    race(
+        || sized(1, 1).reuse_worker_after_panic(true),
+        |pool, books| {
+            books.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+        },
+        |pool, account| {
+            all_run(pool, account);
+            assert_eq!(pool.largest_pool_size(), 1);
+        },
+    );
+}
+
+/// A factory that breaks its word the first time.
+#[derive(Debug)]
+struct Unreliable {
+    asked: AtomicUsize,
+    kind: Unreliability,
+    /// The thread on which it breaks its promise.
+    oblivion: Mutex<Option<thread::JoinHandle<()>>>,
+    real: DefaultThreadFactory,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Unreliability {
+    Refuses,
+    /// Promises a thread, and lets it go later.
+    Forgets,
+}
+
+impl Unreliable {
+    fn that(kind: Unreliability) -> Self {
+        Self {
+            asked: AtomicUsize::new(0),
+            kind,
+            oblivion: Mutex::new(None),
+            real: DefaultThreadFactory::named("model"),
+        }
+    }
+}
+
+impl ThreadFactory for Unreliable {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        match (self.asked.fetch_add(1, Ordering::SeqCst), self.kind) {
+            (0, Unreliability::Refuses) => Err(io::ErrorKind::OutOfMemory.into()),
+            (0, Unreliability::Forgets) => {
+                *self.oblivion.lock() = Some(beside(move || drop(body)));
+                Ok(())
+            }
+            _ => self.real.new_thread(body),
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_cannot_be_made() {
+    race(
+        || sized(1, 2).thread_factory(Unreliable::that(Unreliability::Refuses)),
+        |_, _| (),
+        all_run,
+    );
+}
+
+#[test]
+fn a_thread_that_is_promised_and_does_not_come() {
+    race(
+        || sized(1, 2).thread_factory(Unreliable::that(Unreliability::Forgets)),
+        |_, _| (),
+        all_run,
+    );
+}
+
+#[test]
+fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
+    model(|| {
+        let factory = Arc::new(Unreliable::that(Unreliability::Forgets));
+        let builder = sized(1, 2).shared_thread_factory(Arc::clone(&factory) as _);
+        let (pool, books) = (builder.build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+        for _ in 0..2 {
+            books.submit(&pool, || ());
+        }
+        stopper.join().unwrap();
+        // Who breaks the promise sees to the task, if need be after the end of the pool.
+        let oblivion = factory.oblivion.lock().take();
+        if let Some(oblivion) = oblivion {
+            oblivion.join().unwrap();
+        }
+        let account = books.audit(&pool);
+        assert_eq!(pool.completed_task_count(), account.ran);
+    });
+}
+
+#[test]
+fn blocked_submitters_get_their_turn() {
+    race(
+        || narrow(sized(1, 1)).rejection_handler(BlockPolicy::new()),
+        |pool, books| {
+            books.execute_some(pool, 2);
+        },
+        |pool, account| {
+            assert_eq!(account.refused, 0);
+            assert_eq!(pool.completed_task_count(), account.sent);
+        },
+    );
+}
+
+#[test]
+fn blocked_submitters_get_a_place_in_a_larger_queue() {
+    model(|| {
+        let pool = sized(1, 1)
+            .work_queue(ResizableBlockingQueue::with_capacity(1).unwrap())
+            .rejection_handler(BlockPolicy::new())
+            .build()
+            .unwrap();
+        let books = Books::default();
+        let meeting = Meeting::of(2);
+        // The worker is kept until all have been taken: only the queue can make room for them.
+        books.execute(&pool, meeting.guest());
+        let theirs = (pool.clone(), books.clone());
+        let submitter = beside(move || {
+            producers(2, move || {
+                theirs.1.execute_some(&theirs.0, 1);
+            });
+        });
+        pool.set_queue_capacity(2).unwrap();
+        submitter.join().unwrap();
+        meeting.attend();
+        let account = books.audit(&pool);
+        assert_eq!((account.sent, account.refused), (3, 0));
+        assert_eq!(pool.completed_task_count(), 3);
+    });
+}
+
+#[test]
+fn blocked_submitters_get_a_worker_of_a_larger_maximum() {
+    model(|| {
+        let builder = narrow(sized(1, 1)).rejection_handler(BlockPolicy::new());
+        let (pool, books) = (builder.build().unwrap(), Books::default());
+        let meeting = Meeting::of(2);
+        books.execute(&pool, meeting.guest());
+        books.execute_some(&pool, 1);
+        // The queue is full, and stays so until this one meets the first.
+        let theirs = (pool.clone(), books.clone(), meeting.guest());
+        let submitter = beside(move || theirs.1.execute(&theirs.0, theirs.2));
+        pool.set_maximum_pool_size(2).unwrap();
+        submitter.join().unwrap();
+        let account = books.audit(&pool);
+        assert_eq!((account.ran, account.refused), (3, 0));
+        assert_eq!(pool.completed_task_count(), 3);
+    });
+}
+
+#[test]
+fn blocked_submitters_at_a_hand_off_and_a_shutdown() {
+    race(
+        || {
+            sized(1, 1)
+                .work_queue(SynchronousQueue::new())
+                .rejection_handler(BlockPolicy::new())
+        },
+        |pool, _| pool.shutdown(),
+        |pool, account| {
+            assert_eq!(pool.completed_task_count(), account.sent - account.refused);
+            assert_eq!(account.unrun, 0);
+        },
+    );
+}
+
+#[test]
+fn blocked_submitters_and_a_shutdown() {
+    race(
+        || narrow(sized(1, 1)).rejection_handler(BlockPolicy::new()),
+        |pool, _| pool.shutdown(),
+        |pool, account| {
+            assert_eq!(pool.completed_task_count(), account.sent - account.refused);
+            assert_eq!(account.unrun, 0);
+        },
+    );
+}
+
+#[test]
+fn blocked_submitters_and_a_stop() {
+    race(
+        || narrow(sized(1, 1)).rejection_handler(BlockPolicy::with_timeout(LONG)),
+        |pool, books| books.take_back(pool.shutdown_now()),
+        |pool, account| assert_eq!(pool.completed_task_count(), account.ran),
+    );
+}
+
+#[test]
+fn callers_that_run_their_tasks_and_a_shutdown() {
+    race_for_places(
+        || narrow(sized(1, 1)).rejection_handler(CallerRunsPolicy),
+        |pool, _| pool.shutdown(),
+        |pool, account| {
+            // What is refused runs there and then, or is dropped after the shutdown.
+            let seen = pool.completed_task_count() + pool.rejected_count();
+            assert_eq!((seen, account.refused), (account.sent, 0));
+        },
+    );
+}
+
+#[test]
+fn callers_run_what_there_is_no_room_for() {
+    race(
+        || narrow(sized(1, 1)).rejection_handler(CallerRunsPolicy),
+        |_, _| (),
+        |pool, account| {
+            assert_eq!(account.ran, account.sent);
+            let seen = pool.completed_task_count() + pool.rejected_count();
+            assert_eq!(seen, account.sent);
+        },
+    );
+}
+
+#[test]
+fn the_oldest_makes_room() {
+    race_for_places(
+        || narrow(sized(1, 1)).rejection_handler(DiscardOldestPolicy),
+        |pool, books| {
+            books.submit(pool, || ());
+        },
+        |pool, account| {
+            assert_eq!(pool.completed_task_count(), account.ran);
+            assert_eq!(account.ran + account.unrun, account.sent);
+        },
+    );
+}
+
+#[test]
+fn the_oldest_makes_room_until_the_shutdown() {
+    race_for_places(
+        || narrow(sized(1, 1)).rejection_handler(DiscardOldestPolicy),
+        |pool, _| pool.shutdown(),
+        |pool, account| {
+            assert_eq!(pool.completed_task_count(), account.ran);
+            assert_eq!(account.ran + account.unrun, account.sent);
+        },
+    );
+}
+
+#[test]
+fn what_is_dropped_is_counted() {
+    race_for_places(
+        || narrow(sized(1, 1)).rejection_handler(DiscardPolicy),
+        |pool, books| books.take_back(pool.shutdown_now()),
+        |pool, account| {
+            assert_eq!(pool.completed_task_count(), account.ran);
+            assert_eq!(pool.rejected_count(), account.unrun);
+        },
+    );
+}
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Told {
+    before: AtomicUsize,
+    after: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Hooks for Arc<Told> {
+    fn before_execute(&self, _: &TaskInfo) {
+        self.before.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn after_execute(&self, _: &TaskInfo, _: &Outcome) {
+        self.after.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn terminated(&self) {
+        self.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn hooks_are_told_of_every_run_and_of_one_end() {
+    model(|| {
+        let told = Arc::new(Told::default());
+        let builder = sized(1, 2).hooks(Arc::clone(&told));
+        let produce = |pool: &ThreadPoolExecutor, books: &Books| {
+            books.execute(pool, || ());
+            books.execute(pool, || ());
+        };
+        let stop = |pool: &ThreadPoolExecutor, books: &Books| books.take_back(pool.shutdown_now());
+        race_once(builder, produce, stop, &|_: &_, account: Account| {
+            let runs = [&told.before, &told.after].map(|count| count.load(Ordering::SeqCst) as u64);
+            assert_eq!(runs, [account.ran; 2]);
+            assert_eq!(told.ended.load(Ordering::SeqCst), 1);
+        });
+    });
+}
+
+#[test]
+fn all_that_are_invoked_together_end() {
+    model(|| {
+        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let meeting = Meeting::of(2);
+        let bodies = [(); 2].map(|()| books.body(meeting.guest()));
+        let ended = pool.invoke_all(bodies).unwrap();
+        assert!(ended.iter().all(|handle| handle.is_done()));
+        producer.join().unwrap();
+        all_run(&pool, books.audit(&pool));
+    });
+}
+
+#[test]
+fn of_those_that_race_one_wins_and_the_rest_end() {
+    model(|| {
+        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let started = Arc::new(AtomicUsize::new(0));
+        let bodies = (0..3).map(|n| {
+            let started = Arc::clone(&started);
+            move || {
+                started.fetch_add(1, Ordering::SeqCst);
+                if n == 0 { Err("never this one") } else { Ok(n) }
+            }
+        });
+        assert!(matches!(pool.invoke_any(bodies), Ok(1 | 2)));
+        producer.join().unwrap();
+        let account = books.audit(&pool);
+        let completed = pool.completed_task_count() - account.ran;
+        assert!((started.load(Ordering::SeqCst) as u64..=3).contains(&completed));
+    });
+}
+
+#[test]
+fn results_come_in_the_order_of_their_completion_and_none_is_missing() {
+    model(|| {
+        let (pool, books) = (narrow(sized(1, 3)).build().unwrap(), Books::default());
+        let service = CompletionService::new(pool.clone());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let taken = (0..3).filter(|n| {
+            let n = *n;
+            service.submit(move || n).is_ok()
+        });
+        let taken = taken.count();
+        let mut results: Vec<u32> = (0..taken)
+            .map(|_| service.take().unwrap().get().unwrap())
+            .collect();
+        results.sort_unstable();
+        results.dedup();
+        assert_eq!((results.len(), service.overflowed()), (taken, 0));
+        producer.join().unwrap();
+        let account = books.audit(&pool);
+        assert_eq!(pool.completed_task_count(), account.ran + taken as u64);
+    });
+}
+
+#[test]
+fn a_pool_whose_last_handle_is_dropped_runs_what_it_has() {
+    model(|| {
+        let (pool, books) = (sized(1, 1).build().unwrap(), Books::default());
+        let theirs = (pool.clone(), books.clone());
+        let producer = beside(move || theirs.1.submit(&theirs.0, || ()));
+        let handle = books.submit(&pool, || ());
+        drop(pool);
+        handle.wait().unwrap();
+        producer.join().unwrap().wait().unwrap();
+        assert_eq!(books.close().ran, 2);
+    });
+}
