@@ -380,6 +380,20 @@ fn a_thread_that_cannot_be_made() {
     );
 }
 
+/// Whoever queues a task while the only worker is being made relies on that one.
+#[test]
+fn a_thread_that_cannot_be_made_ahead_of_its_tasks() {
+    for how in [Unreliability::Refuses, Unreliability::Forgets] {
+        race(
+            move || sized(1, 2).thread_factory(Unreliable::that(how)),
+            |pool, _| {
+                pool.prestart_core_thread();
+            },
+            all_run,
+        );
+    }
+}
+
 #[test]
 fn a_thread_that_is_promised_and_does_not_come() {
     race(

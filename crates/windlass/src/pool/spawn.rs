@@ -39,6 +39,7 @@ impl Shared {
         first: Option<Task>,
         bound: Bound,
     ) -> Result<(), NotStarted> {
+        let queue_was_empty = self.queue.is_empty();
         if !self.count_worker(first.is_some(), bound) {
             return Err(NotStarted { first, error: None });
         }
@@ -47,6 +48,7 @@ impl Shared {
             pool: Arc::clone(self),
             worker: Arc::clone(&worker),
             bound,
+            queue_was_empty,
         };
         let factory = self.factory();
         let made = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
@@ -64,6 +66,9 @@ impl Shared {
         self.ctl.remove_worker();
         let first = worker.take_first();
         self.try_terminate();
+        if queue_was_empty {
+            contain(|| self.relieve());
+        }
         match made {
             Ok(made) => Err(NotStarted {
                 first,
@@ -74,6 +79,17 @@ impl Shared {
                 discard(first);
                 std::panic::resume_unwind(payload)
             }
+        }
+    }
+
+    /// Starts a worker for what was queued while one was being made that did not come.
+    ///
+    /// Whoever queued it saw that one counted, and so started none.
+    fn relieve(self: &Arc<Self>) {
+        // Mutant: what was queued meanwhile waits for the next submission.
+        let is_stranded = !mutant!("pool_strands_what_came_meanwhile");
+        if is_stranded && self.ctl.load().workers() == 0 && !self.queue.is_empty() {
+            let _ = self.add_worker(None, Bound::Maximum);
         }
     }
 
@@ -176,7 +192,7 @@ impl Shared {
     /// Its task goes the way that it would have gone had the factory said no: into the queue, then
     /// to a worker beyond core, then to the policy. So each task asks the factory a bounded number
     /// of times, whatever that promises.
-    fn go_without(self: &Arc<Self>, worker: &Arc<Worker>, bound: Bound) {
+    fn go_without(self: &Arc<Self>, worker: &Arc<Worker>, bound: Bound, queue_was_empty: bool) {
         let first = worker.take_first();
         let had_task = first.is_some();
         // While the worker is still counted, so that a pool that is shut down waits for the task.
@@ -196,10 +212,10 @@ impl Shared {
                 }
             }
             (Some(task), Bound::Maximum) => drop(self.reject(task)),
-            (None, _) if had_task && self.ctl.load().workers() == 0 => {
-                let _ = self.add_worker(None, Bound::Maximum);
-            }
             (None, _) => {}
+        }
+        if had_task || queue_was_empty {
+            self.relieve();
         }
     }
 
@@ -225,6 +241,7 @@ struct Launch {
     pool: Arc<Shared>,
     worker: Arc<Worker>,
     bound: Bound,
+    queue_was_empty: bool,
 }
 
 impl Launch {
@@ -246,7 +263,10 @@ impl Drop for Launch {
             .worker
             .advance(&[Stage::Asked, Stage::Promised], Stage::Void);
         if before == Stage::Promised {
-            contain(|| self.pool.go_without(&self.worker, self.bound));
+            contain(|| {
+                self.pool
+                    .go_without(&self.worker, self.bound, self.queue_was_empty)
+            });
         }
     }
 }
