@@ -7,6 +7,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::num::NonZeroUsize;
 
 use super::latch::Latch;
 use crate::containment::catch;
@@ -17,18 +18,26 @@ use crate::task::{Task, TaskId};
 /// One piece of work.
 #[derive(Debug)]
 pub(super) enum Work {
-    Task(Task),
-    /// A node of the tree of completers with this root.
-    Branch(Task, usize),
+    /// A task; if it is a node of a tree of completers, with the address of the root.
+    Task(Task, Option<NonZeroUsize>),
     Job(JobRef),
 }
 
 impl Work {
+    #[inline]
+    pub(super) const fn task(task: Task) -> Self {
+        Self::Task(task, None)
+    }
+
+    /// A node of the tree of completers with its root at this address.
+    pub(super) const fn branch(task: Task, root: usize) -> Self {
+        Self::Task(task, NonZeroUsize::new(root))
+    }
+
     /// The address of what waits for it, if something does.
     pub(super) fn group(&self) -> Option<usize> {
         match self {
-            Self::Task(_) => None,
-            Self::Branch(_, root) => Some(*root),
+            Self::Task(_, root) => root.map(NonZeroUsize::get),
             Self::Job(job) => Some(job.group),
         }
     }
@@ -38,12 +47,12 @@ impl Work {
     }
 
     pub(super) fn is_task(&self, id: TaskId) -> bool {
-        matches!(self, Self::Task(task) if task.id() == id)
+        matches!(self, Self::Task(task, None) if task.id() == id)
     }
 
     pub(super) fn into_task(self) -> Option<Task> {
         match self {
-            Self::Task(task) | Self::Branch(task, _) => Some(task),
+            Self::Task(task, _) => Some(task),
             Self::Job(_) => None,
         }
     }

@@ -29,7 +29,7 @@ fn core(parallelism: usize, keep_alive: Duration) -> Arc<Core> {
 
 fn submit(core: &Arc<Core>, body: impl FnOnce() -> u32 + Send + 'static) -> TaskHandle<u32> {
     let (task, handle) = Task::with_handle(body);
-    assert!(core.submit(Work::Task(task)).is_ok());
+    assert!(core.submit(Work::task(task)).is_ok());
     handle
 }
 
@@ -101,7 +101,7 @@ fn a_submission_is_refused_or_run_before_termination() {
         let theirs = Arc::clone(&core);
         let submitter = thread::Builder::new().spawn(move || {
             let (task, handle) = Task::with_handle(|| 5);
-            theirs.submit(Work::Task(task)).is_ok().then_some(handle)
+            theirs.submit(Work::task(task)).is_ok().then_some(handle)
         });
         end(&core);
         if let Some(mut accepted) = submitter.unwrap().join().unwrap() {
@@ -126,7 +126,7 @@ fn a_worker_that_waits_makes_room_for_what_is_queued() {
         let core = core(1, Duration::MAX);
         let (task, mut awaited) = Task::with_handle(|| 3);
         let mut waiting = submit(&core, move || blocking(|| awaited.get().unwrap()));
-        assert!(core.submit(Work::Task(task)).is_ok());
+        assert!(core.submit(Work::task(task)).is_ok());
         assert_eq!(waiting.get().unwrap(), 3);
         end(&core);
     });

@@ -63,7 +63,7 @@ impl<'a> Cx<'a> {
         K::Output: 'static,
     {
         let (task, handle) = forkable(task);
-        self.local.push(Work::Task(task));
+        self.local.push(Work::task(task));
         ForkHandle {
             handle,
             core: Arc::clone(&self.local.core),
@@ -158,7 +158,8 @@ where
 pub(super) fn all<K: RecursiveTask>(core: &Arc<Core>, mut tasks: Vec<K>) -> Vec<K::Output> {
     if tasks.len() > 1 {
         let right = tasks.split_off(tasks.len() / 2);
-        let (mut left, mut right) = join::join(core, || all(core, tasks), || all(core, right));
+        // The second closure of a join runs first; one worker alone keeps to the order of the list.
+        let (mut right, mut left) = join::join(core, || all(core, right), || all(core, tasks));
         left.append(&mut right);
         return left;
     }
