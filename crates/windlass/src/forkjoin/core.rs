@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deque::LocalOrder;
-use super::job::Work;
+use super::job::{JobRef, Work};
 use super::member::Member;
 use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
@@ -370,11 +370,11 @@ impl Core {
         (0..count).find_map(|offset| members[(from % count + offset) % count].stealer.steal())
     }
 
-    /// Work of the worker with this number.
-    pub(super) fn steal_from(&self, number: usize) -> Option<Work> {
+    /// A part of what the worker with this number is at.
+    pub(super) fn steal_part(&self, number: usize) -> Option<JobRef> {
         let members = self.members();
         let member = members.iter().find(|member| member.number == number)?;
-        member.stealer.steal()
+        member.stealer.steal_part()?.into_job()
     }
 
     /// The number of the worker that runs this task, as far as it is known.

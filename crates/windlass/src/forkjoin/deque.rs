@@ -3,7 +3,9 @@
 //! A ring of slots. Each has a `state`, which alone says who may touch its value: *empty*, the owner of
 //! the deque may fill it; *full*, whoever changes the state has the value; *taken*, a thief is reading
 //! it. Full and taken go with the position of the value, which counts on from lap to lap, so a thief
-//! that was late does not take the value of another lap for its own.
+//! that was late does not take the value of another lap for its own. A full slot also says whether
+//! its value is a *part*: some thieves want nothing else, and who has not claimed a value cannot look at
+//! it.
 //!
 //! The owner fills the slot at `bottom`, and empties the one before it. Thieves take the slot at `top`;
 //! whoever finds it taken moves `top` on. If thieves have the newest value, they have all.
@@ -41,8 +43,8 @@ const ROOM: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
 
 const EMPTY: usize = 0;
 
-const fn full(position: usize) -> usize {
-    position << 2 | 1
+const fn full(position: usize, is_part: bool) -> usize {
+    position << 2 | if is_part { 3 } else { 1 }
 }
 
 const fn taken(position: usize) -> usize {
@@ -50,7 +52,20 @@ const fn taken(position: usize) -> usize {
 }
 
 const fn is_full(state: usize) -> bool {
-    state & 3 == 1
+    state & 1 == 1
+}
+
+/// What thieves may choose by.
+pub(super) trait Choice {
+    /// Whether this is a part of the work that its worker is at.
+    fn is_part(&self) -> bool;
+}
+
+/// What a thief is after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Anything,
+    Part,
 }
 
 /// On a cache line of its own, if it holds a piece of work.
@@ -113,7 +128,7 @@ unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: likewise.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-impl<T> Shared<T> {
+impl<T: Choice> Shared<T> {
     fn new(room: usize) -> Self {
         Self {
             top: Lonely(AtomicUsize::new(0)),
@@ -142,23 +157,34 @@ impl<T> Shared<T> {
         result
     }
 
-    fn steal(&self) -> Option<T> {
-        match self.steal_from_ring() {
-            None if self.has_spilled() => self.with_list(VecDeque::pop_front),
+    fn steal(&self, wanted: Wanted) -> Option<T> {
+        match self.steal_from_ring(wanted) {
+            None if self.has_spilled() => self.with_list(|list| {
+                let is_wanted = |oldest: &T| wanted == Wanted::Anything || oldest.is_part();
+                list.front()
+                    .is_some_and(is_wanted)
+                    .then(|| list.pop_front())?
+            }),
             stolen => stolen,
         }
     }
 
-    fn steal_from_ring(&self) -> Option<T> {
+    fn steal_from_ring(&self, wanted: Wanted) -> Option<T> {
         loop {
             let oldest = self.top.0.load(Ordering::Acquire);
             let slot = self.slot(oldest)?;
             let state = slot.state.load(Ordering::Acquire);
-            if state == full(oldest) {
-                let (full, taken) = (full(oldest), taken(oldest));
+            let is_part = state == full(oldest, true);
+            if is_part || state == full(oldest, false) {
+                // Mutant: a thief gets what it is not after.
+                let takes_all = mutant!("deque_gives_anything", true, wanted == Wanted::Anything);
+                if !is_part && !takes_all {
+                    return None;
+                }
+                let taken = taken(oldest);
                 let claimed =
                     slot.state
-                        .compare_exchange(full, taken, Ordering::Acquire, Ordering::Relaxed);
+                        .compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed);
                 if claimed.is_err() {
                     continue;
                 }
@@ -203,7 +229,9 @@ impl<T> Shared<T> {
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         for slot in &self.slots {
-            if is_full(slot.state.load(Ordering::Acquire)) {
+            // Not a load: the models do not see what the count of an `Arc` orders, and an exchange finds
+            // the newest state whatever they see.
+            if is_full(slot.state.swap(EMPTY, Ordering::Acquire)) {
                 // SAFETY: nobody else is left.
                 drop(unsafe { slot.take() });
             }
@@ -218,7 +246,7 @@ pub(super) struct Deque<T = Work> {
     owner: PhantomData<Cell<()>>,
 }
 
-impl<T: Send> Deque<T> {
+impl<T: Send + Choice> Deque<T> {
     pub(super) fn new(order: LocalOrder) -> Self {
         Self::with_room(order, ROOM)
     }
@@ -237,11 +265,12 @@ impl<T: Send> Deque<T> {
         let bottom = shared.bottom.0.load(Ordering::Relaxed);
         match shared.slot(bottom) {
             Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !shared.has_spilled() => {
+                let is_part = value.is_part();
                 // SAFETY: this is the owner, and the slot is empty.
                 unsafe { slot.fill(value) };
                 // Mutant: a thief may see the state and not the value.
                 let order = mutant!("deque_fills_relaxed", Ordering::Relaxed, Ordering::Release);
-                slot.state.store(full(bottom), order);
+                slot.state.store(full(bottom, is_part), order);
                 let next = bottom.wrapping_add(1);
                 shared.bottom.0.store(next, Ordering::Release);
             }
@@ -253,7 +282,7 @@ impl<T: Send> Deque<T> {
     pub(super) fn pop(&self) -> Option<T> {
         match self.order {
             LocalOrder::Lifo => self.pop_newest(),
-            LocalOrder::Fifo => self.shared.steal(),
+            LocalOrder::Fifo => self.shared.steal(Wanted::Anything),
         }
     }
 
@@ -280,15 +309,17 @@ impl<T: Send> Deque<T> {
 
     #[inline]
     fn claim(slot: &Slot<T>, position: usize) -> bool {
-        let full = full(position);
+        let state = slot.state.load(Ordering::Relaxed);
+        if state | 2 != full(position, true) {
+            return false;
+        }
         if mutant!("deque_owner_claims_nothing") {
             // Mutant: a thief may have claimed it meanwhile.
-            let is_full = slot.state.load(Ordering::Acquire) == full;
             slot.state.store(EMPTY, Ordering::Release);
-            return is_full;
+            return true;
         }
         slot.state
-            .compare_exchange(full, EMPTY, Ordering::Release, Ordering::Relaxed)
+            .compare_exchange(state, EMPTY, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -306,10 +337,15 @@ impl<T: Send> Deque<T> {
 #[derive(Clone)]
 pub(super) struct Stealer<T = Work>(Arc<Shared<T>>);
 
-impl<T: Send> Stealer<T> {
+impl<T: Send + Choice> Stealer<T> {
     /// Takes the oldest.
     pub(super) fn steal(&self) -> Option<T> {
-        self.0.steal()
+        self.0.steal(Wanted::Anything)
+    }
+
+    /// Takes the oldest, if it is a part.
+    pub(super) fn steal_part(&self) -> Option<T> {
+        self.0.steal(Wanted::Part)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -317,7 +353,7 @@ impl<T: Send> Stealer<T> {
     }
 }
 
-impl<T> fmt::Debug for Stealer<T> {
+impl<T: Choice> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stealer")
             .field("len", &self.0.len())
@@ -326,10 +362,23 @@ impl<T> fmt::Debug for Stealer<T> {
 }
 
 #[cfg(test)]
+impl Choice for u32 {
+    fn is_part(&self) -> bool {
+        self % 2 == 1
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::sync::Arc;
 
-    use super::{Deque, LocalOrder};
+    use super::{Choice, Deque, LocalOrder};
+
+    impl Choice for Arc<()> {
+        fn is_part(&self) -> bool {
+            false
+        }
+    }
 
     fn filled(order: LocalOrder) -> Deque<u32> {
         let deque = Deque::with_room(order, 4);
@@ -366,6 +415,18 @@ mod tests {
         // The ring starts over somewhere in its middle.
         (6..9).for_each(|value| deque.push(value));
         assert_eq!(drained(&deque), [8, 7, 6]);
+    }
+
+    #[test]
+    fn who_wants_a_part_takes_nothing_else() {
+        let deque = filled(LocalOrder::Lifo);
+        let stealer = deque.stealer();
+        for even in [0, 2, 4] {
+            assert_eq!(stealer.steal_part(), None);
+            assert_eq!(stealer.steal(), Some(even));
+            assert_eq!(stealer.steal_part(), Some(even + 1));
+        }
+        assert_eq!(stealer.steal_part(), None);
     }
 
     #[test]
@@ -422,6 +483,22 @@ mod models {
             deque.push(2);
             let thieves = [thief(deque.stealer()), thief(deque.stealer())];
             assert_eq!(total(&deque, thieves), 3);
+        });
+    }
+
+    #[test]
+    fn a_slot_that_was_used_again_gives_no_part_that_is_none() {
+        model(|| {
+            let deque = Deque::with_room(LocalOrder::Lifo, 2);
+            let stealer = deque.stealer();
+            let thief = thread::Builder::new().spawn(move || stealer.steal_part());
+            deque.push(1);
+            let own = deque.pop().unwrap_or(0);
+            deque.push(2);
+            let part = thief.unwrap().join().unwrap();
+            assert!(part.is_none_or(|part| part == 1));
+            assert_eq!(part.unwrap_or(0) + own, 1);
+            assert_eq!(deque.pop(), Some(2));
         });
     }
 

@@ -6,9 +6,10 @@
 //! are on it.
 //!
 //! A worker takes a job that was shared back if nobody has it, wherever in its deque it lies. If
-//! another has taken it, the worker helps this thief, with work that the thief has forked since, which
-//! is part of what it waits for; else it lets another worker take its place, and sleeps. It never runs
-//! unrelated work, not even its own.
+//! another has taken it, the worker helps this thief, with jobs of joins that the thief has entered
+//! since: they are parts of what it waits for. Else it lets another worker take its place, and sleeps.
+//! It never runs unrelated work, not even its own. What the thief has forked, spawned or submitted is
+//! unrelated: nothing says that it ends before the job does.
 
 use std::sync::Arc;
 use std::{panic, thread};
@@ -20,7 +21,7 @@ use super::launch;
 use super::local::Local;
 use crate::containment::{catch, discard_payload};
 use crate::interrupt::Record;
-use crate::sync::Deadline;
+use crate::sync::{Deadline, mutant};
 
 /// With so many jobs within reach of others and nobody hungry, one more would be of no use.
 const ENOUGH: usize = 3;
@@ -150,18 +151,33 @@ where
         return Awaited::TakenBack;
     }
     while !job.latch.is_set() {
-        let help = job.thief().and_then(|thief| local.core.steal_from(thief));
-        match help {
-            // The thief was through before we took this from it: it may be unrelated.
-            Some(work) if job.latch.is_set() => local.push(work),
-            Some(work) => {
-                local.run(work);
-                local.member.count_steal();
-            }
-            None => local.while_blocked(|| sleep(&job.latch, &local.record)),
+        if !help(local, || job.thief().filter(|_| !job.latch.is_set())) {
+            local.while_blocked(|| sleep(&job.latch, &local.record));
         }
     }
-    Awaited::Done
+    if job.was_given_back() {
+        Awaited::TakenBack
+    } else {
+        Awaited::Done
+    }
+}
+
+/// Helps the worker that runs what this one waits for, with a part of it; says whether there was one.
+///
+/// `runner` says who that is, as long as it is at it.
+pub(super) fn help(local: &Local, runner: impl Fn() -> Option<usize>) -> bool {
+    let Some(number) = runner() else { return false };
+    let Some(part) = local.core.steal_part(number) else {
+        return false;
+    };
+    // Mutant: the runner may have been at something else already.
+    if mutant!("help_asks_once") || runner() == Some(number) {
+        local.run(Work::Job(part));
+        local.member.count_steal();
+    } else {
+        local.give_back(part);
+    }
+    true
 }
 
 /// Sleeps until the latch is set.

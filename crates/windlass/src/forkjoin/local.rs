@@ -16,7 +16,7 @@ use super::job::{JobRef, NOBODY, Work};
 use super::member::Member;
 use crate::containment::{catch, contain};
 use crate::interrupt::Record;
-use crate::sync::const_thread_local;
+use crate::sync::{const_thread_local, mutant};
 use crate::task::{Cancellation, Failure};
 
 const_thread_local! {
@@ -293,11 +293,19 @@ impl Local {
         self.depth.set(self.depth.get() - 1);
     }
 
+    /// Leaves a job of a join, which this worker has taken from another, to its owner.
+    pub(super) fn give_back(&self, part: JobRef) {
+        // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
+        unsafe { part.give_back() };
+    }
+
     /// Whether a helper could meet work here that has nothing to do with what this worker is about to
-    /// run.
+    /// run: in its deque, or from the list of jobs, of which the oldest is shared first.
     #[inline]
     fn has_older_work(&self) -> bool {
-        !self.deque.is_empty()
+        // Mutant: only what is shared already counts.
+        let keeps_jobs = !mutant!("show_forgets_the_jobs") && self.exposed() > 0;
+        keeps_jobs || !self.deque.is_empty()
     }
 
     /// Shows others which task this worker runs, until it has run.

@@ -98,6 +98,10 @@ impl<'a> Cx<'a> {
     pub fn poll_task(&self) -> Option<Task> {
         let own = self.poll_next_local();
         let others = || match self.local.core.steal(0)? {
+            Work::Job(part) if part.is_of_join() => {
+                self.local.give_back(part);
+                None
+            }
             job @ Work::Job(_) => {
                 self.local.push(job);
                 None
@@ -337,7 +341,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle
     }
 
-    /// Runs the task if nobody has started it; else work that its runner has forked since.
+    /// Runs the task if nobody has started it; else jobs of joins that its runner has entered since.
     fn help(&self, local: Option<&Local>) {
         match local.filter(|local| local.is_of(&self.core)) {
             Some(local) => self.help_on(local),
@@ -358,19 +362,8 @@ impl<T: Send + 'static> ForkHandle<T> {
             // Buried under newer forks, or with another worker who has not begun.
             None => self.run_here(local),
         }
-        while !self.handle.is_done() {
-            let runner = self.core.runner_of(id);
-            let Some(work) = runner.and_then(|runner| self.core.steal_from(runner)) else {
-                break;
-            };
-            if self.handle.is_done() {
-                // The runner was through before we took this from it: it may be unrelated.
-                local.push(work);
-            } else {
-                local.run(work);
-                local.member.count_steal();
-            }
-        }
+        let runner = || self.core.runner_of(id).filter(|_| !self.handle.is_done());
+        while join::help(local, runner) {}
     }
 
     fn run_here(&self, local: &Local) {
