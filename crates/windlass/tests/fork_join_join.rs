@@ -246,19 +246,19 @@ impl Started {
 #[test]
 fn a_joiner_leaves_alone_what_the_other_side_has_only_started() {
     for async_mode in [false, true] {
-        let pool = ForkJoinPool::builder()
-            .parallelism(2)
-            .async_mode(async_mode)
-            .build()
-            .unwrap();
-        let executed = Started::new();
+        // A new pool each time: its second worker is missing, and so the first side is shared.
+        let new_pool = || {
+            let builder = ForkJoinPool::builder().parallelism(2);
+            builder.async_mode(async_mode).build().unwrap()
+        };
+        let (pool, executed) = (new_pool(), Started::new());
         let execute = |one: Arc<Started>| {
             pool.execute(move || one.do_one()).unwrap();
         };
         let ((), joiner) = pool.join(|| executed.start(execute), || executed.await_start());
         assert!(!executed.was_done_by(joiner));
 
-        let spawned = Started::new();
+        let (pool, spawned) = (new_pool(), Started::new());
         let joiner = pool.install(|| {
             pool.scope(|scope| {
                 let spawn = |one: Arc<Started>| scope.spawn(move || one.do_one());
