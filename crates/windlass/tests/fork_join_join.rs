@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use windlass::forkjoin::{self, ForkJoinPool, join};
+use windlass::forkjoin::{self, ForkJoinPool, join, worker_index};
 use windlass::testing::{DropCounter, Gate, Latch, PATIENCE, until, within_patience};
 use windlass::{ExecutorService, Submit};
 
@@ -201,6 +201,73 @@ fn a_lock_held_across_a_join_never_meets_unrelated_work() {
             hold_a_lock_across_a_join(true);
         }
     });
+}
+
+/// What a task starts and does not wait for.
+struct Started {
+    gate: Gate,
+    done: Latch,
+    runners: Mutex<Vec<Option<usize>>>,
+}
+
+impl Started {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            gate: Gate::new(),
+            done: Latch::new(4),
+            runners: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Starts four, and stays until others have done them.
+    fn start(self: &Arc<Self>, start_one: impl Fn(Arc<Self>)) {
+        (0..4).for_each(|_| start_one(Arc::clone(self)));
+        self.gate.open();
+        self.done.wait();
+    }
+
+    fn do_one(&self) {
+        self.runners.lock().unwrap().push(worker_index());
+        self.done.count_down();
+    }
+
+    /// Waits until another worker has started them; says which one this is.
+    fn await_start(&self) -> Option<usize> {
+        self.gate.pass().unwrap();
+        worker_index()
+    }
+
+    fn was_done_by(&self, worker: Option<usize>) -> bool {
+        self.runners.lock().unwrap().contains(&worker)
+    }
+}
+
+/// What one side starts and does not wait for is no part of what the join waits for.
+#[test]
+fn a_joiner_leaves_alone_what_the_other_side_has_only_started() {
+    for async_mode in [false, true] {
+        // A new pool each time: its second worker is missing, and so the first side is shared.
+        let new_pool = || {
+            let builder = ForkJoinPool::builder().parallelism(2);
+            builder.async_mode(async_mode).build().unwrap()
+        };
+        let (pool, executed) = (new_pool(), Started::new());
+        let execute = |one: Arc<Started>| {
+            pool.execute(move || one.do_one()).unwrap();
+        };
+        let ((), joiner) = pool.join(|| executed.start(execute), || executed.await_start());
+        assert!(!executed.was_done_by(joiner));
+
+        let (pool, spawned) = (new_pool(), Started::new());
+        let joiner = pool.install(|| {
+            pool.scope(|scope| {
+                let spawn = |one: Arc<Started>| scope.spawn(move || one.do_one());
+                pool.join(|| spawned.start(spawn), || spawned.await_start())
+                    .1
+            })
+        });
+        assert!(!spawned.was_done_by(joiner));
+    }
 }
 
 /// The same for what was forked before, and for scopes.

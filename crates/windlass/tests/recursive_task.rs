@@ -469,3 +469,30 @@ fn writes_reach_the_task_and_its_writes_reach_the_joiner() {
     }
     assert_eq!(*value, 201);
 }
+
+/// What a task forks and does not join is no part of what its joiner waits for.
+#[test]
+fn who_joins_a_task_leaves_alone_what_that_has_only_forked() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    let (started, done) = (Gate::new(), Gate::new());
+    let runner = Arc::new(Mutex::new(None));
+    let joiner = {
+        let (started, done, runner) = (started.clone(), done.clone(), Arc::clone(&runner));
+        pool.invoke(Act(move |cx: &Cx<'_>| {
+            let (begun, ended) = (started.clone(), done.clone());
+            let forked = cx.fork(Act(move |cx: &Cx<'_>| {
+                let over = ended.clone();
+                drop(cx.fork(Act(move |cx: &Cx<'_>| {
+                    *runner.lock().unwrap() = Some(cx.worker_index());
+                    over.open();
+                })));
+                begun.open();
+                ended.pass().unwrap();
+            }));
+            started.pass().unwrap();
+            forked.join().unwrap();
+            cx.worker_index()
+        }))
+    };
+    assert_ne!(*runner.lock().unwrap(), Some(joiner));
+}

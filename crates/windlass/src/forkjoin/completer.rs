@@ -131,7 +131,7 @@ impl Node {
     fn send(&self) -> Result<(), Work> {
         let branch = Branch(Some(self.clone()));
         let task = Task::new(move || branch.compute());
-        let work = Work::Branch(task, self.root().address());
+        let work = Work::branch(task, self.root().address());
         let core = self.0.pool.core();
         let outside = Local::with(|local| match local {
             Some(local) if local.is_of(core) => {

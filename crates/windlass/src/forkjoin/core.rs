@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deque::LocalOrder;
-use super::job::Work;
+use super::job::{JobRef, Work};
 use super::member::Member;
 use crate::interrupt::Record;
-use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
 use crate::sync::{Deadline, Mutex, MutexGuard, Woken, mutant};
 use crate::task::{Failure, Task, TaskId};
@@ -39,6 +39,19 @@ pub(super) enum Life {
     /// Takes nothing new, drops what has not started.
     Stop,
     Terminated,
+}
+
+impl Life {
+    /// Back from `as u8`.
+    #[inline]
+    const fn from_number(number: u8) -> Self {
+        match number {
+            0 => Self::Running,
+            1 => Self::Shutdown,
+            2 => Self::Stop,
+            _ => Self::Terminated,
+        }
+    }
 }
 
 /// Told of the failure of a task that has no handle.
@@ -61,8 +74,8 @@ pub(super) struct Core {
     members: Mutex<Arc<Vec<Arc<Member>>>>,
     /// How many workers would take work right now: those that sleep, and those that could be started.
     hungry: AtomicUsize,
-    /// Whether the pool drops what has not started; a copy for workers that run.
-    stopping: AtomicUsize,
+    /// A copy of the state's `life`, written under its lock, for those that cannot wait for it.
+    life: AtomicU8,
     pub(super) termination: Termination,
     clock: Clock,
 }
@@ -119,7 +132,7 @@ impl Core {
             state: Mutex::new(state),
             members: Mutex::new(Arc::new(Vec::new())),
             hungry: AtomicUsize::new(parallelism),
-            stopping: AtomicUsize::new(0),
+            life: AtomicU8::new(Life::Running as u8),
             termination: Termination::default(),
             clock: Clock::current(),
         })
@@ -154,12 +167,21 @@ impl Core {
         state.steals_by_gone += member.steals();
     }
 
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire) != 0
+    /// How far the pool's life has come.
+    #[inline]
+    pub(super) fn life(&self) -> Life {
+        Life::from_number(self.life.load(Ordering::Acquire))
     }
 
-    pub(super) fn set_stopping(&self) {
-        self.stopping.store(1, Ordering::Release);
+    pub(super) fn set_life(&self, state: &mut State, life: Life) {
+        state.life = life;
+        self.life.store(life as u8, Ordering::Release);
+    }
+
+    /// Whether the pool drops what has not started.
+    #[inline]
+    pub(super) fn is_stopping(&self) -> bool {
+        self.life() > Life::Shutdown
     }
 
     /// Whether somebody would take work; only a hint.
@@ -174,14 +196,28 @@ impl Core {
     }
 
     /// Has somebody take the work that was just pushed, if somebody would.
+    #[inline]
     pub(super) fn announce_work(self: &Arc<Self>) {
-        fence(Ordering::SeqCst);
+        // Mutant: hunger is looked at before the work is there to be seen.
+        if !mutant!("announce_has_no_fence") {
+            fence(Ordering::SeqCst);
+        }
         if self.is_hungry() {
             self.feed_one();
         }
     }
 
+    /// Has somebody take what is left when one has found work: a chain of wake-ups instead of a herd,
+    /// which ends where the work does.
+    pub(super) fn announce_more(self: &Arc<Self>) {
+        fence(Ordering::SeqCst);
+        if self.is_hungry() && (self.has_forked() || !self.lock().submissions.is_empty()) {
+            self.feed_one();
+        }
+    }
+
     /// Wakes a sleeper, or starts a worker.
+    #[cold]
     pub(super) fn feed_one(self: &Arc<Self>) {
         let mut state = self.lock();
         if let Some(sleeper) = state.idle.pop() {
@@ -334,11 +370,11 @@ impl Core {
         (0..count).find_map(|offset| members[(from % count + offset) % count].stealer.steal())
     }
 
-    /// Work of the worker with this number.
-    pub(super) fn steal_from(&self, number: usize) -> Option<Work> {
+    /// A part of what the worker with this number is at.
+    pub(super) fn steal_part(&self, number: usize) -> Option<JobRef> {
         let members = self.members();
         let member = members.iter().find(|member| member.number == number)?;
-        member.stealer.steal()
+        member.stealer.steal_part()?.into_job()
     }
 
     /// The number of the worker that runs this task, as far as it is known.
@@ -371,7 +407,8 @@ impl Core {
 
     /// A job that [`shutdown_now`](Self::shutdown_now) has moved from its deque to the submissions.
     pub(super) fn take_kept(&self, group: usize) -> Option<Work> {
-        if self.is_stopping() || self.life() > Life::Shutdown {
+        // Under the lock, so that who misses a job finds it: it is moved under the lock too.
+        if self.lock().life > Life::Shutdown {
             return self.take_submission_if(|work| work.group() == Some(group));
         }
         None
@@ -396,10 +433,6 @@ impl Core {
             queued_tasks: members.iter().map(|member| member.stealer.len()).sum(),
             queued_submissions: state.submissions.len(),
         }
-    }
-
-    pub(super) fn life(&self) -> Life {
-        self.lock().life
     }
 
     /// Reports a failure that nobody else will.

@@ -20,15 +20,14 @@ impl Core {
             wakeups = state.resting.signal(usize::MAX);
             if state.life == Life::Shutdown {
                 // Nobody can submit any more: those that sleep have nothing to wait for.
-                state.life = Life::Stop;
-                self.set_stopping();
+                self.set_life(&mut state, Life::Stop);
                 // Mutant: those that sleep are not told.
                 if !mutant!("settle_wakes_nobody") {
                     sleepers = std::mem::take(&mut state.idle);
                 }
             }
             if state.life == Life::Stop && state.live == 0 {
-                state.life = Life::Terminated;
+                self.set_life(&mut state, Life::Terminated);
             }
         }
         let is_over = state.life == Life::Terminated;
@@ -44,7 +43,8 @@ impl Core {
 
     pub(super) fn shutdown(self: &Arc<Self>) {
         let mut state = self.lock();
-        state.life = state.life.max(Life::Shutdown);
+        let life = state.life.max(Life::Shutdown);
+        self.set_life(&mut state, life);
         self.settle(state);
         // What nobody could be found for so far gets another chance.
         self.feed_queued();
@@ -56,8 +56,7 @@ impl Core {
         if state.life == Life::Terminated {
             return;
         }
-        state.life = Life::Stop;
-        self.set_stopping();
+        self.set_life(&mut state, Life::Stop);
         let dropped = self.take_tasks(&mut state);
         let callers = state.callers.clone();
         drop(state);
@@ -85,7 +84,7 @@ impl Core {
         for work in submitted.into_iter().chain(forked) {
             match work {
                 Work::Job(_) => jobs.push_back(work),
-                Work::Task(task) | Work::Branch(task, _) => tasks.push(task),
+                Work::Task(task, _) => tasks.push(task),
             }
         }
         state.submissions = jobs;

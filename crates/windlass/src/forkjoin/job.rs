@@ -7,7 +7,9 @@
 
 use std::any::Any;
 use std::fmt;
+use std::num::NonZeroUsize;
 
+use super::deque::Choice;
 use super::latch::Latch;
 use crate::containment::catch;
 use crate::sync::UnsafeCell;
@@ -17,18 +19,26 @@ use crate::task::{Task, TaskId};
 /// One piece of work.
 #[derive(Debug)]
 pub(super) enum Work {
-    Task(Task),
-    /// A node of the tree of completers with this root.
-    Branch(Task, usize),
+    /// A task; if it is a node of a tree of completers, with the address of the root.
+    Task(Task, Option<NonZeroUsize>),
     Job(JobRef),
 }
 
 impl Work {
+    #[inline]
+    pub(super) const fn task(task: Task) -> Self {
+        Self::Task(task, None)
+    }
+
+    /// A node of the tree of completers with its root at this address.
+    pub(super) const fn branch(task: Task, root: usize) -> Self {
+        Self::Task(task, NonZeroUsize::new(root))
+    }
+
     /// The address of what waits for it, if something does.
     pub(super) fn group(&self) -> Option<usize> {
         match self {
-            Self::Task(_) => None,
-            Self::Branch(_, root) => Some(*root),
+            Self::Task(_, root) => root.map(NonZeroUsize::get),
             Self::Job(job) => Some(job.group),
         }
     }
@@ -38,14 +48,30 @@ impl Work {
     }
 
     pub(super) fn is_task(&self, id: TaskId) -> bool {
-        matches!(self, Self::Task(task) if task.id() == id)
+        matches!(self, Self::Task(task, None) if task.id() == id)
+    }
+
+    pub(super) fn into_job(self) -> Option<JobRef> {
+        match self {
+            Self::Task(..) => None,
+            Self::Job(job) => Some(job),
+        }
     }
 
     pub(super) fn into_task(self) -> Option<Task> {
         match self {
-            Self::Task(task) | Self::Branch(task, _) => Some(task),
+            Self::Task(task, _) => Some(task),
             Self::Job(_) => None,
         }
+    }
+}
+
+impl Choice for Work {
+    /// A job on the stack of a join: the join waits for it, and so does whoever waits for the join.
+    /// Tasks and what a scope has spawned may outlive what has started them.
+    #[inline]
+    fn is_part(&self) -> bool {
+        matches!(self, Self::Job(job) if job.is_of_join())
     }
 }
 
@@ -74,8 +100,24 @@ impl JobRef {
         unsafe { (self.run)(self.job, worker) }
     }
 
+    /// Has the owner of a job on a stack run it, who waits for it there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Self::run); and the job is one [of a join](Self::is_of_join).
+    pub(super) unsafe fn give_back(self) {
+        // SAFETY: by the contract of this function.
+        unsafe { (self.run)(self.job, OWNER) }
+    }
+
     pub(super) fn is(self, group: usize) -> bool {
         self.group == group
+    }
+
+    /// Whether it lies on the stack of what waits for it.
+    #[inline]
+    pub(super) fn is_of_join(self) -> bool {
+        self.job.addr() == self.group
     }
 }
 
@@ -88,12 +130,15 @@ impl fmt::Debug for JobRef {
 /// The number that stands for no worker.
 pub(super) const NOBODY: usize = usize::MAX;
 
+/// The number that stands for the owner of a job, who is told to run it himself.
+const OWNER: usize = usize::MAX - 1;
+
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 
 /// A closure on the stack of the thread that will wait for it.
 ///
-/// `body` is taken and `outcome` written by whoever runs the job, once; the owner reads the outcome
-/// after the latch is set, or after it has run the job itself.
+/// `body` is taken and `outcome` written by whoever runs the job, once, before it sets the latch.
+/// Afterwards both are the owner's. If the job was given back, the body is still there.
 pub(super) struct StackJob<F, R> {
     pub(super) latch: Latch,
     /// The worker that runs it, for the owner to help; nobody if that has older work in its deque.
@@ -144,22 +189,32 @@ where
     unsafe fn run_for_owner(job: *const (), worker: usize) {
         // SAFETY: by the contract of this function.
         let this = unsafe { &*job.cast::<Self>() };
-        this.thief.store(worker, Ordering::Release);
-        let body = this.body.with_mut(|body| {
-            // SAFETY: this is the one run of the job.
-            unsafe { (*body).take() }
-        });
-        let outcome = body.map(|body| catch(body));
-        this.outcome.with_mut(|place| {
-            // SAFETY: the owner does not look before the latch is set.
-            unsafe { *place = outcome };
-        });
+        if worker != OWNER {
+            this.thief.store(worker, Ordering::Release);
+            let body = this.body.with_mut(|body| {
+                // SAFETY: this is the one run of the job.
+                unsafe { (*body).take() }
+            });
+            let outcome = body.map(|body| catch(body));
+            this.outcome.with_mut(|place| {
+                // SAFETY: the owner does not look before the latch is set.
+                unsafe { *place = outcome };
+            });
+        }
         // SAFETY: the owner keeps the job until this is seen; nothing is touched afterwards.
         unsafe { Latch::set(&raw const this.latch) };
     }
 
+    /// Whether it was given back, after the latch was set.
+    pub(super) fn was_given_back(&self) -> bool {
+        self.body.with(|body| {
+            // SAFETY: the latch was set, so nobody else has a reference.
+            unsafe { (*body).is_some() }
+        })
+    }
+
     /// Takes the closure back, to run it in place: the reference has not been given to anybody, or
-    /// was taken back.
+    /// was taken or given back.
     pub(super) fn into_body(self) -> F {
         let body = self.body.with_mut(|body| {
             // SAFETY: the job is owned, and nobody else has a reference.

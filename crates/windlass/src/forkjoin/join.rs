@@ -1,13 +1,18 @@
 //! Two closures, perhaps side by side, on borrowed data.
 //!
-//! The second closure is a job on the stack of the worker. It is shared only if somebody is hungry,
-//! and then the worker's oldest job is: the largest piece. Otherwise nobody ever sees it, and the
-//! join costs a push and a pop on a private list.
+//! The first closure is a job on the stack of the worker while the second runs. It is shared only if
+//! somebody is hungry, and then the worker's oldest job is: the largest piece. Otherwise nobody ever
+//! sees it, and the join costs a push and a pop on a private list; or not even that, when enough jobs
+//! are on it.
 //!
 //! A worker takes a job that was shared back if nobody has it, wherever in its deque it lies. If
-//! another has taken it, the worker helps this thief, with work that the thief has forked since, which
-//! is part of what it waits for; else it lets another worker take its place, and sleeps. It never runs
-//! unrelated work, not even its own.
+//! another has taken it, the worker helps this thief, with jobs of joins that the thief has entered
+//! since: they are parts of what it waits for. Else it lets another worker take its place, and sleeps.
+//! It never runs unrelated work, not even its own. What the thief has forked, spawned or submitted is
+//! unrelated: nothing says that it ends before the job does.
+
+use std::sync::Arc;
+use std::{panic, thread};
 
 use super::core::Core;
 use super::job::{StackJob, Work};
@@ -16,8 +21,7 @@ use super::launch;
 use super::local::Local;
 use crate::containment::{catch, discard_payload};
 use crate::interrupt::Record;
-use crate::sync::Deadline;
-use std::sync::Arc;
+use crate::sync::{Deadline, mutant};
 
 /// With so many jobs within reach of others and nobody hungry, one more would be of no use.
 const ENOUGH: usize = 3;
@@ -63,45 +67,66 @@ where
     RA: Send,
     RB: Send,
 {
-    let hungry = local.core.is_hungry();
-    if !hungry && local.exposed() >= ENOUGH {
+    if local.exposed() >= ENOUGH && !local.core.is_hungry() {
         return one_after_the_other(a, b);
     }
-    let job = StackJob::new(b);
+    side_by_side(local, a, b)
+}
+
+/// Offers the first closure to others while the second runs here.
+#[inline(never)]
+fn side_by_side<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let job = StackJob::new(a);
     local.push_job(job.as_ref());
-    if hungry {
+    if local.core.is_hungry() {
         local.share_job();
     }
-    let ra = catch(a);
+    let rb = catch(b);
     let is_mine = local.take_back(job.address()) || await_job(local, &job) == Awaited::TakenBack;
-    let rb = if is_mine {
-        catch(job.into_body())
-    } else {
-        job.into_outcome()
-    };
-    both(ra, rb)
-}
-
-/// Both run, whatever becomes of the first; then the first panic goes on.
-fn both<RA, RB>(ra: std::thread::Result<RA>, rb: std::thread::Result<RB>) -> (RA, RB) {
-    match (ra, rb) {
-        (Ok(ra), Ok(rb)) => (ra, rb),
-        (Err(first), Err(second)) => {
-            discard_payload(second);
-            std::panic::resume_unwind(first)
-        }
-        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => std::panic::resume_unwind(payload),
+    if is_mine {
+        return then(job.into_body(), rb);
     }
+    both(job.into_outcome(), rb)
 }
 
+#[inline]
 fn one_after_the_other<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA,
     B: FnOnce() -> RB,
 {
-    let ra = catch(a);
-    let rb = catch(b);
-    both(ra, rb)
+    then(a, catch(b))
+}
+
+/// Runs what is left. Its panic needs to be caught only if the other side has panicked too.
+#[inline]
+fn then<A, RA, RB>(a: A, rb: thread::Result<RB>) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+{
+    match rb {
+        Ok(rb) => (a(), rb),
+        rb => both(catch(a), rb),
+    }
+}
+
+/// Both have run, whatever became of either; now the first panic goes on.
+#[cold]
+fn both<RA, RB>(ra: thread::Result<RA>, rb: thread::Result<RB>) -> (RA, RB) {
+    match (ra, rb) {
+        (Ok(ra), Ok(rb)) => (ra, rb),
+        (Err(first), Err(second)) => {
+            discard_payload(second);
+            panic::resume_unwind(first)
+        }
+        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => panic::resume_unwind(payload),
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -126,18 +151,33 @@ where
         return Awaited::TakenBack;
     }
     while !job.latch.is_set() {
-        let help = job.thief().and_then(|thief| local.core.steal_from(thief));
-        match help {
-            // The thief was through before we took this from it: it may be unrelated.
-            Some(work) if job.latch.is_set() => local.push(work),
-            Some(work) => {
-                local.run(work);
-                local.member.count_steal();
-            }
-            None => local.while_blocked(|| sleep(&job.latch, &local.record)),
+        if !help(local, || job.thief().filter(|_| !job.latch.is_set())) {
+            local.while_blocked(|| sleep(&job.latch, &local.record));
         }
     }
-    Awaited::Done
+    if job.was_given_back() {
+        Awaited::TakenBack
+    } else {
+        Awaited::Done
+    }
+}
+
+/// Helps the worker that runs what this one waits for, with a part of it; says whether there was one.
+///
+/// `runner` says who that is, as long as it is at it.
+pub(super) fn help(local: &Local, runner: impl Fn() -> Option<usize>) -> bool {
+    let Some(number) = runner() else { return false };
+    let Some(part) = local.core.steal_part(number) else {
+        return false;
+    };
+    // Mutant: the runner may have been at something else already.
+    if mutant!("help_asks_once") || runner() == Some(number) {
+        local.run(Work::Job(part));
+        local.member.count_steal();
+    } else {
+        local.give_back(part);
+    }
+    true
 }
 
 /// Sleeps until the latch is set.
@@ -183,6 +223,6 @@ where
     await_outside(core, &job.latch, job.address());
     match job.into_outcome() {
         Ok(value) => value,
-        Err(payload) => std::panic::resume_unwind(payload),
+        Err(payload) => panic::resume_unwind(payload),
     }
 }

@@ -16,8 +16,8 @@ use super::job::{JobRef, NOBODY, Work};
 use super::member::Member;
 use crate::containment::{catch, contain};
 use crate::interrupt::Record;
-use crate::sync::const_thread_local;
-use crate::task::{Cancellation, Failure, Task};
+use crate::sync::{const_thread_local, mutant};
+use crate::task::{Cancellation, Failure};
 
 const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
@@ -32,6 +32,8 @@ pub(super) struct Local {
     /// Jobs of the joins that this worker is in, the oldest first. Nobody else sees them: sharing one
     /// means moving it to the deque, and is done only if somebody is hungry.
     jobs: RefCell<VecDeque<JobRef>>,
+    /// How many these are: a copy that every join can afford to read.
+    exposed: Cell<usize>,
     victim: Cell<usize>,
     /// Whether this is a thread from outside that helps.
     is_guest: bool,
@@ -49,6 +51,7 @@ impl Local {
             deque,
             record: Record::current(),
             jobs: RefCell::new(VecDeque::new()),
+            exposed: Cell::new(0),
             victim: Cell::new(member.number.wrapping_mul(0x9E37_79B9)),
             is_guest: false,
             depth: Cell::new(0),
@@ -87,40 +90,50 @@ impl Local {
     }
 
     /// Whether the current thread is a worker of this pool.
+    #[inline]
     pub(super) fn is_of(&self, core: &Arc<Core>) -> bool {
         Arc::ptr_eq(&self.core, core)
     }
 
+    /// How many jobs wait to be shared.
+    #[inline]
     pub(super) fn exposed(&self) -> usize {
-        self.jobs.borrow().len()
+        self.exposed.get()
     }
 
-    #[inline]
     pub(super) fn push_job(&self, job: JobRef) {
-        self.jobs.borrow_mut().push_back(job);
+        self.change_jobs(|jobs| jobs.push_back(job));
     }
 
     /// Takes the newest job back, if it is this one.
-    #[inline]
     pub(super) fn take_back(&self, job: usize) -> bool {
-        let mut jobs = self.jobs.borrow_mut();
-        let is_mine = jobs.back().is_some_and(|newest| newest.is(job));
-        if is_mine {
-            jobs.pop_back();
-        }
-        is_mine
+        self.change_jobs(|jobs| {
+            let is_mine = jobs.back().is_some_and(|newest| newest.is(job));
+            if is_mine {
+                jobs.pop_back();
+            }
+            is_mine
+        })
     }
 
     /// Gives the oldest job to whoever is hungry.
     #[cold]
     pub(super) fn share_job(&self) {
-        let oldest = self.jobs.borrow_mut().pop_front();
-        if let Some(job) = oldest {
+        if let Some(job) = self.change_jobs(VecDeque::pop_front) {
             self.push(Work::Job(job));
         }
     }
 
+    #[inline]
+    fn change_jobs<R>(&self, change: impl FnOnce(&mut VecDeque<JobRef>) -> R) -> R {
+        let mut jobs = self.jobs.borrow_mut();
+        let result = change(&mut jobs);
+        self.exposed.set(jobs.len());
+        result
+    }
+
     /// Puts work where others can take it.
+    #[inline]
     pub(super) fn push(&self, work: Work) {
         self.deque.push(work);
         self.core.announce_work();
@@ -196,7 +209,7 @@ impl Local {
         wait()
     }
 
-    /// Work of others, and whether there may be more of it.
+    /// Work of others.
     pub(super) fn steal(&self) -> Option<Work> {
         let victim = self.victim.get();
         self.victim.set(
@@ -209,23 +222,54 @@ impl Local {
             .steal(victim >> 16)
             .or_else(|| self.core.take_submission());
         if stolen.is_some() {
-            // What one finds, others may find too: a chain of wake-ups instead of a herd.
-            self.core.announce_work();
+            self.core.announce_more();
         }
         stolen
     }
 
-    /// Runs a piece of work; its panics end here. At the top of a worker's loop, tasks of a pool that
+    /// Runs all that this worker has forked itself, at the top of its loop.
+    ///
+    /// One guard against panics does for all tasks until one panics.
+    pub(super) fn run_own(&self) {
+        let run_all = || {
+            while let Some(work) = self.deque.pop() {
+                self.run_at_top(work);
+            }
+        };
+        while let Err(payload) = catch(run_all) {
+            self.core.report(Failure::from_panic(payload));
+        }
+    }
+
+    /// Runs a piece of work at the top of a worker's loop; a task's panic unwinds. Tasks of a pool that
     /// stops are dropped instead.
+    #[inline]
+    fn run_at_top(&self, work: Work) {
+        match work {
+            Work::Job(job) => self.run_job(job),
+            Work::Task(task, _) if self.core.is_stopping() => {
+                contain(|| task.abandon(Cancellation::Drained));
+            }
+            Work::Task(task, _) => {
+                self.record.take_flag();
+                let _shown = self.show(task.id().as_u64());
+                task.run();
+            }
+        }
+    }
+
+    /// Runs a piece of work; its panics end here.
     pub(super) fn run(&self, work: Work) {
         match work {
             Work::Job(job) => self.run_job(job),
-            Work::Task(task) | Work::Branch(task, _) => {
-                if self.is_at_top() && self.core.is_stopping() {
-                    contain(|| task.abandon(Cancellation::Drained));
-                } else {
-                    self.run_task(task);
+            Work::Task(..) if self.is_at_top() => {
+                if let Err(payload) = catch(|| self.run_at_top(work)) {
+                    self.core.report(Failure::from_panic(payload));
                 }
+            }
+            Work::Task(task, _) => {
+                let id = task.id().as_u64();
+                self.as_task(id, || task.run());
             }
         }
     }
@@ -249,28 +293,40 @@ impl Local {
         self.depth.set(self.depth.get() - 1);
     }
 
+    /// Leaves a job of a join, which this worker has taken from another, to its owner.
+    pub(super) fn give_back(&self, part: JobRef) {
+        // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
+        unsafe { part.give_back() };
+    }
+
     /// Whether a helper could meet work here that has nothing to do with what this worker is about to
-    /// run.
+    /// run: in its deque, or from the list of jobs, of which the oldest is shared first.
+    #[inline]
     fn has_older_work(&self) -> bool {
-        self.member.stealer.len() > 0
+        // Mutant: only what is shared already counts.
+        let keeps_jobs = !mutant!("show_forgets_the_jobs") && self.exposed() > 0;
+        keeps_jobs || !self.deque.is_empty()
     }
 
-    pub(super) fn run_task(&self, task: Task) {
-        let id = task.id().as_u64();
-        self.as_task(id, || task.run());
+    /// Shows others which task this worker runs, until it has run.
+    #[inline]
+    fn show(&self, id: u64) -> Shown<'_> {
+        let shown = if self.has_older_work() { 0 } else { id };
+        self.depth.set(self.depth.get() + 1);
+        Shown {
+            local: self,
+            outer: self.member.set_current(shown),
+        }
     }
 
-    /// Runs `f` as the task with this number; its panics are reported.
+    /// Runs `f` inside other work as the task with this number; its panics are reported.
     ///
     /// An interrupt that is pending for the task around it stays pending.
     pub(super) fn as_task(&self, id: u64, f: impl FnOnce()) {
-        let pending = self.settle_interrupt() && (!self.is_at_top());
-        let shown = if self.has_older_work() { 0 } else { id };
-        let outer = self.member.set_current(shown);
-        self.depth.set(self.depth.get() + 1);
+        let pending = self.settle_interrupt();
+        let shown = self.show(id);
         let ended = catch(f);
-        self.depth.set(self.depth.get() - 1);
-        self.member.set_current(outer);
+        drop(shown);
         if self.is_guest {
             self.record.take_flag();
         }
@@ -290,5 +346,19 @@ impl Local {
             self.record.set_flag();
         }
         pending
+    }
+}
+
+/// Undoes [`Local::show`], also when the task panics.
+struct Shown<'a> {
+    local: &'a Local,
+    outer: u64,
+}
+
+impl Drop for Shown<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.local.depth.set(self.local.depth.get() - 1);
+        self.local.member.set_current(self.outer);
     }
 }

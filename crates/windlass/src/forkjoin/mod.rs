@@ -4,10 +4,11 @@
 //!
 //! # Waiting while joining
 //!
-//! A worker that joins runs what it waits for, if nobody has started it; or what that has forked
-//! since; else another worker takes its place while it sleeps. It never runs unrelated work. So a lock
-//! that is held across a join cannot meet a task that wants the same lock on the same thread, as can
-//! happen with [rayon](https://docs.rs/rayon), whose workers run whatever they find while they wait.
+//! A worker that joins runs what it waits for, if nobody has started it; or one side of a join inside
+//! that; else another worker takes its place while it sleeps. It never runs unrelated work, and what
+//! was only started inside is unrelated: nobody waits for it there. So a lock that is held across a
+//! join cannot meet a task that wants the same lock on the same thread, as can happen with
+//! [rayon](https://docs.rs/rayon), whose workers run whatever they find while they wait.
 //!
 //! # Panics
 //!

@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "a model runs a job by hand")]
 
+#[cfg(not(shuttle))]
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +31,7 @@ fn core(parallelism: usize, keep_alive: Duration) -> Arc<Core> {
 
 fn submit(core: &Arc<Core>, body: impl FnOnce() -> u32 + Send + 'static) -> TaskHandle<u32> {
     let (task, handle) = Task::with_handle(body);
-    assert!(core.submit(Work::Task(task)).is_ok());
+    assert!(core.submit(Work::task(task)).is_ok());
     handle
 }
 
@@ -84,6 +86,78 @@ fn a_job_is_stolen_or_taken_back() {
 }
 
 #[test]
+fn a_joiner_does_not_run_what_the_other_side_has_only_started() {
+    model(|| {
+        let core = core(1, Duration::MAX);
+        let lock = Arc::new(Mutex::new(0));
+        core.as_guest(|_| {
+            let held = lock.lock();
+            let start = || {
+                let theirs = Arc::clone(&lock);
+                let task = Task::new(move || *theirs.lock() += 1);
+                Local::with(|local| local.unwrap().push(Work::task(task)));
+            };
+            join::join(&core, start, || ());
+            drop(held);
+        });
+        end(&core);
+        assert_eq!(*lock.lock(), 1);
+    });
+}
+
+#[test]
+fn a_job_that_is_given_back_is_its_owners() {
+    model(|| {
+        let job = StackJob::new(|| 7);
+        let theirs = Work::Job(job.as_ref());
+        let thief = thread::Builder::new().spawn(move || {
+            // SAFETY: the owner keeps the job until its latch is set.
+            theirs.into_job().map(|job| unsafe { job.give_back() })
+        });
+        join::sleep(&job.latch, &Record::current());
+        assert!(job.was_given_back());
+        assert_eq!(job.into_body()(), 7);
+        thief.unwrap().join().unwrap();
+    });
+}
+
+/// One thread: nothing for shuttle to choose.
+#[cfg(not(shuttle))]
+#[test]
+fn a_part_of_what_its_worker_has_done_meanwhile_is_given_back() {
+    model(|| {
+        let core = core(0, Duration::MAX);
+        core.as_guest(|local| {
+            let job = StackJob::new(|| 7);
+            local.push(Work::Job(job.as_ref()));
+            let asked = Cell::new(false);
+            let runner = || (!asked.replace(true)).then_some(local.member.number);
+            assert!(join::help(local, runner));
+            assert!(job.latch.is_set() && job.was_given_back());
+        });
+    });
+}
+
+/// One thread: nothing for shuttle to choose.
+#[cfg(not(shuttle))]
+#[test]
+fn nobody_helps_a_worker_that_has_older_jobs() {
+    model(|| {
+        let core = core(0, Duration::MAX);
+        core.as_guest(|local| {
+            let (older, newer) = (StackJob::new(|| 1), StackJob::new(|| 2));
+            local.push_job(older.as_ref());
+            local.run(Work::Job(newer.as_ref()));
+            assert_eq!(newer.thief(), None);
+            assert!(local.take_back(older.address()));
+            let alone = StackJob::new(|| 3);
+            local.run(Work::Job(alone.as_ref()));
+            assert_eq!(alone.thief(), Some(local.member.number));
+        });
+    });
+}
+
+#[test]
 fn a_scope_ends_with_what_it_has_spawned() {
     model(|| {
         let core = core(1, Duration::MAX);
@@ -101,7 +175,7 @@ fn a_submission_is_refused_or_run_before_termination() {
         let theirs = Arc::clone(&core);
         let submitter = thread::Builder::new().spawn(move || {
             let (task, handle) = Task::with_handle(|| 5);
-            theirs.submit(Work::Task(task)).is_ok().then_some(handle)
+            theirs.submit(Work::task(task)).is_ok().then_some(handle)
         });
         end(&core);
         if let Some(mut accepted) = submitter.unwrap().join().unwrap() {
@@ -126,7 +200,7 @@ fn a_worker_that_waits_makes_room_for_what_is_queued() {
         let core = core(1, Duration::MAX);
         let (task, mut awaited) = Task::with_handle(|| 3);
         let mut waiting = submit(&core, move || blocking(|| awaited.get().unwrap()));
-        assert!(core.submit(Work::Task(task)).is_ok());
+        assert!(core.submit(Work::task(task)).is_ok());
         assert_eq!(waiting.get().unwrap(), 3);
         end(&core);
     });

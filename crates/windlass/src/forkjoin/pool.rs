@@ -92,16 +92,14 @@ impl ForkJoinPool {
         }))
     }
 
-    pub(super) fn into_common(self) -> Self {
-        let core = Arc::clone(self.core());
-        // The handle that is given up must not shut the pool down: it lives as long as the process.
-        std::mem::forget(self);
-        Self(Arc::new(Handle {
-            core,
-            is_common: true,
-        }))
+    pub(super) fn into_common(mut self) -> Self {
+        if let Some(handle) = Arc::get_mut(&mut self.0) {
+            handle.is_common = true;
+        }
+        self
     }
 
+    #[inline]
     pub(super) fn core(&self) -> &Arc<Core> {
         &self.0.core
     }
@@ -252,7 +250,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(launch::submit(self.core(), Work::Task(task)))
+        self.accepted(launch::submit(self.core(), Work::task(task)))
     }
 
     /// Takes the task and wakes nobody for it: it runs when some worker is about.
@@ -261,7 +259,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(self.core().submit_quietly(Work::Task(task)))
+        self.accepted(self.core().submit_quietly(Work::task(task)))
     }
 
     fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
@@ -318,18 +316,23 @@ pub struct ForkJoinStats {
     pub queued_submission_count: usize,
 }
 
+#[cold]
+fn outlined<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
 impl Executor for ForkJoinPool {
     /// Takes the task: into the deque of the worker that this is called on, or as a submission.
+    #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        let outside = Local::with(|local| match local {
+        Local::with(|local| match local {
             Some(local) if local.is_of(self.core()) && self.core().life() == Life::Running => {
-                local.push(Work::Task(task));
-                None
+                local.push(Work::task(task));
+                Ok(())
             }
-            _ => Some(task),
-        });
-        let Some(task) = outside else { return Ok(()) };
-        self.external_submit(task)
+            // Behind a closure, so that on the way above the task need not lie in memory.
+            _ => outlined(move || self.external_submit(task)),
+        })
     }
 }
 

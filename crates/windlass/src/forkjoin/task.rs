@@ -63,7 +63,7 @@ impl<'a> Cx<'a> {
         K::Output: 'static,
     {
         let (task, handle) = forkable(task);
-        self.local.push(Work::Task(task));
+        self.local.push(Work::task(task));
         ForkHandle {
             handle,
             core: Arc::clone(&self.local.core),
@@ -98,6 +98,10 @@ impl<'a> Cx<'a> {
     pub fn poll_task(&self) -> Option<Task> {
         let own = self.poll_next_local();
         let others = || match self.local.core.steal(0)? {
+            Work::Job(part) if part.is_of_join() => {
+                self.local.give_back(part);
+                None
+            }
             job @ Work::Job(_) => {
                 self.local.push(job);
                 None
@@ -158,7 +162,8 @@ where
 pub(super) fn all<K: RecursiveTask>(core: &Arc<Core>, mut tasks: Vec<K>) -> Vec<K::Output> {
     if tasks.len() > 1 {
         let right = tasks.split_off(tasks.len() / 2);
-        let (mut left, mut right) = join::join(core, || all(core, tasks), || all(core, right));
+        // The second closure of a join runs first; one worker alone keeps to the order of the list.
+        let (mut right, mut left) = join::join(core, || all(core, right), || all(core, tasks));
         left.append(&mut right);
         return left;
     }
@@ -336,7 +341,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle
     }
 
-    /// Runs the task if nobody has started it; else work that its runner has forked since.
+    /// Runs the task if nobody has started it; else jobs of joins that its runner has entered since.
     fn help(&self, local: Option<&Local>) {
         match local.filter(|local| local.is_of(&self.core)) {
             Some(local) => self.help_on(local),
@@ -357,19 +362,8 @@ impl<T: Send + 'static> ForkHandle<T> {
             // Buried under newer forks, or with another worker who has not begun.
             None => self.run_here(local),
         }
-        while !self.handle.is_done() {
-            let runner = self.core.runner_of(id);
-            let Some(work) = runner.and_then(|runner| self.core.steal_from(runner)) else {
-                break;
-            };
-            if self.handle.is_done() {
-                // The runner was through before we took this from it: it may be unrelated.
-                local.push(work);
-            } else {
-                local.run(work);
-                local.member.count_steal();
-            }
-        }
+        let runner = || self.core.runner_of(id).filter(|_| !self.handle.is_done());
+        while join::help(local, runner) {}
     }
 
     fn run_here(&self, local: &Local) {

@@ -16,9 +16,8 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
     let local = Local::new(core, member, deque);
     local.enter(|| {
         loop {
-            if let Some(own) = local.deque.pop() {
-                local.run(own);
-            } else if let Some(stolen) = local.steal() {
+            local.run_own();
+            if let Some(stolen) = local.steal() {
                 local.run(stolen);
                 member.count_steal();
             } else {

@@ -10,9 +10,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DiscardOldestPolicy, ThreadPoolExecutor};
+#[cfg(not(loom))]
+use super::DiscardOldestPolicy;
+use super::ThreadPoolExecutor;
 use crate::executor::ExecutorService;
-use crate::queue::{BlockingQueue, LinkedBlockingQueue, SynchronousQueue};
+#[cfg(not(loom))]
+use crate::queue::SynchronousQueue;
+use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::submit::Submit;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{model, thread};

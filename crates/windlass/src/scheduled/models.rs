@@ -12,6 +12,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{model, thread};
 
 /// As short as a period can be: the next run is due as soon as there is time to look.
+#[cfg(not(loom))]
 const SHORTEST: Duration = Duration::from_nanos(1);
 
 #[derive(Clone, Default)]
