@@ -265,7 +265,7 @@ impl Drop for Launch {
         if before == Stage::Promised {
             contain(|| {
                 self.pool
-                    .go_without(&self.worker, self.bound, self.queue_was_empty)
+                    .go_without(&self.worker, self.bound, self.queue_was_empty);
             });
         }
     }
