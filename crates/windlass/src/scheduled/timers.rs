@@ -200,7 +200,7 @@ impl Timers {
 }
 
 impl Annex for Timers {
-    /// One of the workers sleeps until the next task is due, and each may be that one.
+    /// Two of the workers sleep until a task is due, and each may be one of them.
     fn on_start(&self) {
         sharpen_timed_waits();
     }

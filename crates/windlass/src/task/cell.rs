@@ -186,21 +186,17 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
 
     #[inline]
     fn with_refs(refs: u64, header: Header, body: B, when: W) -> NonNull<Self> {
-        // The memory first: so the cell is made in its place, and not copied there.
-        let memory = Box::new_uninit();
-        let cell = Box::write(
-            memory,
-            Self {
-                head: Head {
-                    state: State::new(refs, Cancellation::Dropped as u8),
-                    runner: AtomicPtr::new(ptr::null_mut()),
-                    header,
-                },
-                content: UnsafeCell::new(Contained::new(Content::Body(body))),
-                set: UnsafeCell::new(Contained::empty()),
-                when,
-            },
-        );
+        let head = Head {
+            state: State::new(refs, Cancellation::Dropped as u8),
+            runner: AtomicPtr::new(ptr::null_mut()),
+            header,
+        };
+        let cell = Box::new(Self {
+            head,
+            content: UnsafeCell::new(Contained::new(Content::Body(body))),
+            set: UnsafeCell::new(Contained::empty()),
+            when,
+        });
         NonNull::from(Box::leak(cell))
     }
 
