@@ -10,12 +10,14 @@
 //! and whoever has used it signals the next in line: so threads that could go ahead together do
 //! not overtake each other on the way.
 //!
-//! A discipline whose next element is not ready yet ([`Discipline::ready_at`]) has one *leader*
-//! among the takers, who sleeps until that moment; the others sleep without a deadline. An
-//! element that becomes the new head dismisses the leader and signals a taker, unless the leader
-//! wakes in time anyway: an alarm that was set for an element which is gone may be the earlier one.
-//! A taker that leaves for any reason, with no leader left and elements in the queue, signals the
-//! next.
+//! Where the next element is not ready yet ([`Discipline::ready_at`]), one of the takers, the
+//! *leader*, sleeps until that moment; where the discipline knows what comes after the head
+//! ([`Discipline::ready_next_at`]), a second one until that. The others sleep without a deadline.
+//! The rule of these *alarms*: while takers wait for a head that is not ready, one of them has an
+//! alarm that is early enough, or is on its way to look. Whoever puts in a new head or leaves, for
+//! any reason, signals a taker if there is no such alarm. An alarm that was set for an element
+//! which is gone counts like any other: it is followed by another look. With a second alarm the
+//! leader leaves with its element and need not wake anybody.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -28,6 +30,9 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock;
 use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
+
+/// Threads to be woken; `None` where nobody waits, which is quicker to pass on than an empty list.
+type Wakeups = Option<Vec<Wakeup>>;
 
 /// Stands for "no bound" in the atomic that shows the capacity.
 const UNBOUNDED: usize = usize::MAX;
@@ -57,16 +62,17 @@ pub(crate) struct State<D> {
     putters: WaitQueue,
     granted_takes: usize,
     granted_puts: usize,
-    /// The taker that sleeps until the head is ready.
-    leader: Option<Leader>,
+    /// Takers that sleep until an element is ready. One that was signalled or whose time has come
+    /// stays here until it has the lock again, and then looks again.
+    alarms: [Option<Alarm>; 2],
     next_ticket: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Leader {
+struct Alarm {
     ticket: u64,
-    /// Until when it sleeps at the latest.
-    alarm: Deadline,
+    /// Until when the taker sleeps at the latest.
+    at: Deadline,
 }
 
 impl<D: Discipline> State<D> {
@@ -110,9 +116,10 @@ impl<D: Discipline> State<D> {
     }
 
     /// Signals putters after `freed` places have become free, as far as there is room.
-    fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Vec<Wakeup> {
+    #[inline]
+    fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Wakeups {
         if self.putters.is_empty() {
-            return Vec::new();
+            return None;
         }
         let mut count = freed.min(self.room());
         if fairness == Fairness::Fair {
@@ -122,23 +129,27 @@ impl<D: Discipline> State<D> {
         if fairness == Fairness::Fair {
             self.granted_puts += wakeups.len();
         }
-        wakeups
+        Some(wakeups)
     }
 
     /// Signals the next putter in the line of a fair queue, after one has been served.
-    fn signal_next_putter(&mut self, fairness: Fairness) -> Vec<Wakeup> {
+    fn signal_next_putter(&mut self, fairness: Fairness) -> Wakeups {
         // Mutant: of several places that become free, one is used.
         if fairness == Fairness::Unfair || mutant!("fair_putter_signals_no_next") {
-            return Vec::new();
+            return None;
         }
         self.signal_putters(1, fairness)
     }
 
     /// Signals the next taker, after one has left: as the new leader if the head has to be waited
     /// for and nobody does, or because it is next in the line of a fair queue.
+    #[inline]
     fn signal_next_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        if self.takers.is_empty() {
+            return None;
+        }
         let has_turn = match self.items.ready_at() {
-            Some(_) => self.leader.is_none(),
+            Some(at) => !self.is_alarmed_by(at),
             None => fairness == Fairness::Fair && !self.items.is_empty(),
         };
         if has_turn {
@@ -148,15 +159,56 @@ impl<D: Discipline> State<D> {
         }
     }
 
-    /// Whether there is a leader that wakes by then, and looks at the queue again.
-    fn leader_wakes_by(&self, at: Instant) -> bool {
-        // Mutant: the leader is trusted to wake in time even if it sleeps longer.
+    /// How many takers wake by then at the latest, and look at the queue again.
+    fn alarms_by(&self, at: Instant) -> usize {
+        // Mutant: a taker is trusted to wake in time even if it sleeps longer.
         let trusts = mutant!("any_alarm_is_early_enough");
-        self.leader
-            .is_some_and(|leader| trusts || leader.alarm.is_by(at))
+        let alarms = self.alarms.iter().flatten();
+        alarms.filter(|alarm| trusts || alarm.at.is_by(at)).count()
+    }
+
+    fn is_alarmed_by(&self, at: Instant) -> bool {
+        self.alarms_by(at) > 0
+    }
+
+    /// When a taker that waits for a head that is ready at `head` is to look again, if nobody else
+    /// does.
+    fn missing_alarm(&self, head: Instant) -> Option<Instant> {
+        match self.alarms_by(head) {
+            0 => Some(head),
+            1 => {
+                let next = self.items.ready_next_at();
+                next.filter(|next| self.alarms_by(*next) < 2)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes an alarm, in the place of the latest if there are two: that taker wakes all the same.
+    fn set_alarm(&mut self, alarm: Alarm) {
+        let [a, b] = self.alarms;
+        let is_first_later = match (a, b) {
+            (None, _) => true,
+            (_, None) => false,
+            (Some(a), Some(b)) => a.at.is_after(b.at),
+        };
+        self.alarms[usize::from(!is_first_later)] = Some(alarm);
+    }
+
+    fn clear_alarm(&mut self, ticket: u64) {
+        // Mutant: others rely on the alarm of a taker that has left.
+        if mutant!("alarm_outlives_its_taker") {
+            return;
+        }
+        for alarm in &mut self.alarms {
+            if alarm.is_some_and(|alarm| alarm.ticket == ticket) {
+                *alarm = None;
+            }
+        }
     }
 
     /// Inserts, and signals the taker that this concerns.
+    #[inline]
     pub(super) fn push(
         &mut self,
         fairness: Fairness,
@@ -169,11 +221,8 @@ impl<D: Discipline> State<D> {
             (Some(before), Some(after)) if after >= before => None,
             // Mutant: the leader sleeps past the new head.
             (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
-            (_, Some(after)) if self.leader_wakes_by(after) => None,
-            _ => {
-                self.leader = None;
-                self.signal_taker(fairness)
-            }
+            (_, Some(after)) if self.is_alarmed_by(after) => None,
+            _ => self.signal_taker(fairness),
         }
     }
 }
@@ -206,7 +255,7 @@ impl<D: Discipline> Blocking<D> {
             putters: WaitQueue::default(),
             granted_takes: 0,
             granted_puts: 0,
-            leader: None,
+            alarms: [None; 2],
             next_ticket: 1,
         };
         Self {
@@ -251,16 +300,32 @@ impl<D: Discipline> Blocking<D> {
         result
     }
 
+    /// Takes an element into a queue that has no bound and admits everything.
+    #[inline]
+    pub(crate) fn push(&self, item: D::Item) {
+        let mut guard = self.lock.lock();
+        let mut visit = self.lock.visit(&mut guard);
+        let wakeup = visit.push(self.fairness, |items| items.push(item));
+        self.show(&visit.items);
+        drop(visit);
+        drop(guard);
+        drop(wakeup);
+    }
+
     /// Takes out an element with `remove`, and lets in who waits for its place.
+    #[inline]
     pub(crate) fn remove_with(
         &self,
         remove: impl FnOnce(&mut D) -> Option<D::Item>,
     ) -> Option<D::Item> {
-        self.with(|state| {
-            let removed = remove(&mut state.items);
-            let wakeups = self.after_removal(state, usize::from(removed.is_some()));
-            (removed, wakeups)
-        })
+        let mut guard = self.lock.lock();
+        let mut visit = self.lock.visit(&mut guard);
+        let removed = remove(&mut visit.items);
+        let wakeups = self.after_removal(&mut visit, usize::from(removed.is_some()));
+        drop(visit);
+        drop(guard);
+        drop(wakeups);
+        removed
     }
 
     /// Takes out the element at the place that `find` gives.
@@ -330,13 +395,13 @@ impl<D: Discipline> Blocking<D> {
     }
 
     /// Passes on the place that was kept for a putter whose element is not admitted.
-    fn give_up_put(&self, state: &mut State<D>, granted: bool) -> Vec<Wakeup> {
+    fn give_up_put(&self, state: &mut State<D>, granted: bool) -> Wakeups {
         state.granted_puts -= usize::from(granted && self.fairness == Fairness::Fair);
         // Mutant: the place of a putter that is refused stays empty.
         if granted && !mutant!("refused_putter_keeps_its_place") {
             state.signal_putters(1, self.fairness)
         } else {
-            Vec::new()
+            None
         }
     }
 
@@ -430,7 +495,8 @@ impl<D: Discipline> Blocking<D> {
         }
     }
 
-    fn after_removal(&self, state: &mut State<D>, freed: usize) -> (Vec<Wakeup>, Option<Wakeup>) {
+    #[inline]
+    fn after_removal(&self, state: &mut State<D>, freed: usize) -> (Wakeups, Option<Wakeup>) {
         self.show(&state.items);
         // Mutants: putters, or the next leader, sleep on after a removal.
         let freed = mutant!("removal_signals_no_putter", 0, freed);
@@ -443,7 +509,8 @@ impl<D: Discipline> Blocking<D> {
         )
     }
 
-    /// Sleeps until signalled, until the deadline, or as leader until the head is ready.
+    /// Sleeps until signalled, until the deadline, or until an element is ready that nobody else
+    /// sleeps for.
     fn await_element<'a>(
         &'a self,
         mut guard: Guard<'a, D>,
@@ -458,12 +525,13 @@ impl<D: Discipline> Blocking<D> {
         let mut until = deadline;
         let ticket = guard.next_ticket;
         guard.next_ticket += 1;
-        if let (Head::NotBefore(at), None) = (head, guard.leader) {
+        let missing = match head {
+            Head::NotBefore(at) => guard.missing_alarm(at),
+            Head::Ready | Head::Nothing => None,
+        };
+        if let Some(at) = missing {
             until = deadline.min(at);
-            guard.leader = Some(Leader {
-                ticket,
-                alarm: until,
-            });
+            guard.set_alarm(Alarm { ticket, at: until });
         }
         let waited = wait(
             self.lock.mutex(),
@@ -473,9 +541,7 @@ impl<D: Discipline> Blocking<D> {
             until,
         );
         let mut guard = waited.guard;
-        if guard.leader.is_some_and(|leader| leader.ticket == ticket) {
-            guard.leader = None;
-        }
+        guard.clear_alarm(ticket);
         let before = match waited.how {
             Wait::Signalled => Before::Granted,
             Wait::Interrupted => Before::Interrupted,
@@ -493,7 +559,7 @@ enum Before {
     Arrived,
     /// It was signalled; in a fair queue an element is kept for it.
     Granted,
-    /// It slept as the leader, until the head should be ready.
+    /// It slept until an element should be ready.
     Alarm,
     TimedOut,
     Interrupted,

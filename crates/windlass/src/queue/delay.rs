@@ -134,7 +134,7 @@ mod models {
     use super::{ByDeadline, DelayQueue, Delayed, StableHeap};
     use crate::interrupt;
     use crate::queue::scenarios::spawn;
-    use crate::queue::{Blocking, BlockingQueue, Fairness};
+    use crate::queue::{Blocking, BlockingQueue, Discipline, Fairness};
     use crate::sync::clock::TestClock;
     use crate::sync::{model, thread};
 
@@ -158,6 +158,42 @@ mod models {
     fn fair_queue() -> Queue {
         let heap = ByDeadline(StableHeap::default());
         Arc::new(Blocking::with_fairness(heap, Fairness::Fair))
+    }
+
+    /// By deadline, and says when the element after the next is due.
+    struct Foreseeing(Vec<Due>);
+
+    impl Discipline for Foreseeing {
+        type Item = Due;
+        fn push(&mut self, item: Due) {
+            self.0.push(item);
+            self.0.sort_by_key(|due| due.0);
+        }
+        fn pop(&mut self) -> Option<Due> {
+            (!self.0.is_empty()).then(|| self.0.remove(0))
+        }
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn peek(&self) -> Option<&Due> {
+            self.0.first()
+        }
+        fn iter(&self) -> Box<dyn Iterator<Item = &Due> + '_> {
+            Box::new(self.0.iter())
+        }
+        fn remove(&mut self, at: usize) -> Due {
+            self.0.remove(at)
+        }
+        fn ready_at(&self) -> Option<Instant> {
+            self.0.first().map(|due| due.0)
+        }
+        fn ready_next_at(&self) -> Option<Instant> {
+            self.0.get(1).map(|due| due.0)
+        }
+    }
+
+    fn foreseeing_queue() -> Queue {
+        Arc::new(Blocking::new(Foreseeing(Vec::new())))
     }
 
     fn spawn_taker(clock: &TestClock, queue: &Queue) -> thread::JoinHandle<Due> {
@@ -230,6 +266,49 @@ mod models {
         assert_eq!(other.join().unwrap(), due);
         mover.join().unwrap();
         let _ = interrupt::interrupted();
+    }
+
+    /// Each of two takers gets an element, whoever slept for which.
+    fn two_takers_get_what_is_due_after_one_and_two_seconds(
+        queue: &Queue,
+        between: impl FnOnce(&TestClock),
+    ) {
+        let clock = TestClock::new();
+        let dues = [1, 2].map(|seconds| Due(clock.now() + seconds * SECOND));
+        queue.offer(dues[0]).unwrap();
+        let takers = [(); 2].map(|()| spawn_taker(&clock, queue));
+        between(&clock);
+        queue.offer(dues[1]).unwrap();
+        clock.advance(2 * SECOND);
+        let mut taken = takers.map(|taker| taker.join().unwrap());
+        taken.sort_by_key(|due| due.0);
+        assert_eq!(taken, dues);
+    }
+
+    #[test]
+    fn a_leader_that_takes_leaves_the_next_element_to_the_one_who_sleeps_for_it() {
+        model(|| a_leader_that_takes_hands_over(&foreseeing_queue()));
+    }
+
+    #[test]
+    fn an_element_that_comes_after_the_head_finds_the_second_taker() {
+        let queue = foreseeing_queue;
+        model(move || two_takers_get_what_is_due_after_one_and_two_seconds(&queue(), |_| ()));
+    }
+
+    /// The second of the takers sleeps too long, for an element that is gone.
+    #[test]
+    fn a_second_alarm_may_be_too_late() {
+        model(|| {
+            let queue = foreseeing_queue();
+            two_takers_get_what_is_due_after_one_and_two_seconds(&queue, |clock| {
+                let late = Due(clock.now() + 10 * SECOND);
+                queue.offer(late).unwrap();
+                thread::yield_now();
+                let gone = queue.remove_first(&mut |due| *due == late);
+                assert!(gone.is_some());
+            });
+        });
     }
 
     #[test]

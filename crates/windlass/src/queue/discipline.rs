@@ -116,6 +116,14 @@ pub trait Discipline: Send {
     fn ready_at(&self) -> Option<Instant> {
         None
     }
+
+    /// Before when the element after the next must not leave, where that is known and there is one.
+    ///
+    /// A second taker then sleeps until that moment, so that the one which leaves with the next
+    /// element need not wake another first.
+    fn ready_next_at(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Splits a sequence by verdict in one pass: the kept elements stay, the others come back.

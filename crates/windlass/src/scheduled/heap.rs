@@ -16,9 +16,6 @@ use crate::queue::Discipline;
 use crate::sync::clock::Clock;
 use crate::task::{Schedule, Task, TaskId, instant, nanos};
 
-/// Children of a node.
-const ARITY: usize = 2;
-
 /// The slot after the last of the free ones.
 const NO_SLOT: u32 = u32::MAX;
 
@@ -64,6 +61,7 @@ impl TimerHeap {
     }
 
     /// Takes out a scheduled task, if it is here.
+    #[inline]
     pub(super) fn remove_scheduled(&mut self, id: TaskId, schedule: &Schedule) -> Option<Task> {
         let slot = schedule.slot();
         match self.slots.get(slot as usize)?.task.as_ref() {
@@ -94,38 +92,54 @@ impl TimerHeap {
         self.slots[a.slot as usize].sequence < self.slots[b.slot as usize].sequence
     }
 
-    fn free_slot(&mut self) -> u32 {
-        if self.free == NO_SLOT {
-            let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-            assert!(slot != NO_SLOT, "four billion tasks wait for their time");
-            self.slots.push(Slot {
-                task: None,
-                sequence: 0,
-            });
-            self.places.push(0);
-            slot
-        } else {
-            let slot = self.free;
+    /// The slot that [`fill`](Self::fill) takes next.
+    fn next_slot(&self) -> u32 {
+        if self.free != NO_SLOT {
+            return self.free;
+        }
+        let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
+        assert!(slot != NO_SLOT, "four billion tasks wait for their time");
+        slot
+    }
+
+    fn fill(&mut self, slot: u32, task: Task, sequence: u64) {
+        let taken = Slot {
+            task: Some(task),
+            sequence,
+        };
+        if slot == self.free {
             self.free = self.places[slot as usize];
-            slot
+            self.slots[slot as usize] = taken;
+        } else {
+            self.slots.push(taken);
+            self.places.push(0);
         }
     }
 
     /// Takes out the key at this place of the heap, and its task.
+    #[inline]
     fn take(&mut self, at: usize) -> Task {
+        let slot = self.take_key(at);
+        self.vacate(slot)
+    }
+
+    /// Takes out the key at this place of the heap; gives the slot of its task.
+    fn take_key(&mut self, at: usize) -> u32 {
         let key = self.keys.swap_remove(at);
         if at < self.keys.len() {
             // The last key has come here; it may have to go either way.
-            let at = self.sift_up(at);
-            self.sift_down(at);
+            if self.sift_up(at) == at {
+                self.sift_down(at);
+            }
         }
         if at == 0 {
             self.note_first();
         }
-        self.vacate(key.slot)
+        key.slot
     }
 
     /// Takes the task out of a slot whose key is gone.
+    #[inline]
     fn vacate(&mut self, slot: u32) -> Task {
         self.places[slot as usize] = std::mem::replace(&mut self.free, slot);
         let task = self.slots[slot as usize].task.take();
@@ -144,7 +158,7 @@ impl TimerHeap {
     fn sift_up(&mut self, mut at: usize) -> usize {
         let key = self.keys[at];
         while at > 0 {
-            let parent = (at - 1) / ARITY;
+            let parent = (at - 1) / 2;
             if !self.precedes(key, self.keys[parent]) {
                 break;
             }
@@ -168,15 +182,10 @@ impl TimerHeap {
     }
 
     fn lesser_child(&self, at: usize) -> Option<usize> {
-        let first = at * ARITY + 1;
-        let children = first..(first + ARITY).min(self.keys.len());
-        children.reduce(|a, b| {
-            if self.precedes(self.keys[b], self.keys[a]) {
-                b
-            } else {
-                a
-            }
-        })
+        let left = at * 2 + 1;
+        let (a, b) = (self.keys.get(left)?, self.keys.get(left + 1));
+        let is_right = b.is_some_and(|b| self.precedes(*b, *a));
+        Some(left + usize::from(is_right))
     }
 }
 
@@ -184,8 +193,9 @@ impl Discipline for TimerHeap {
     type Item = Task;
 
     /// Takes a task in; one without a schedule is due now.
+    #[inline]
     fn push(&mut self, task: Task) {
-        let slot = self.free_slot();
+        let slot = self.next_slot();
         let mut next_sequence = || {
             self.last_sequence += 1;
             self.last_sequence
@@ -197,10 +207,7 @@ impl Discipline for TimerHeap {
             }
             None => (nanos(self.clock.now()), next_sequence()),
         };
-        self.slots[slot as usize] = Slot {
-            task: Some(task),
-            sequence,
-        };
+        self.fill(slot, task, sequence);
         self.keys.push(Key { due, slot });
         if self.sift_up(self.keys.len() - 1) == 0 {
             self.note_first();
@@ -266,6 +273,11 @@ impl Discipline for TimerHeap {
 
     fn ready_at(&self) -> Option<Instant> {
         self.first_due
+    }
+
+    fn ready_next_at(&self) -> Option<Instant> {
+        let child = self.lesser_child(0)?;
+        Some(instant(self.keys[child].due))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tasks that run later, and again and again.
 //!
 //! A [`ScheduledThreadPoolExecutor`] is a [`ThreadPoolExecutor`] whose queue gives tasks when they
-//! are due. However many workers wait, one of them sleeps until the next task is due, and the others
-//! until they are needed.
+//! are due. However many workers wait, one of them sleeps until the next task is due, one until the
+//! task after it is, and the others until they are needed.
 //!
 //! On Linux the threads of such a pool ask for a timer slack of one nanosecond (`/proc/TID/timerslack_ns`,
 //! as `prctl(PR_SET_TIMERSLACK)`), so that tasks start tens of microseconds earlier after they are

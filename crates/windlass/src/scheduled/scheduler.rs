@@ -17,6 +17,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// The schedule of a task that runs once.
+    #[inline]
     pub(super) fn once(&self, due: Instant) -> Schedule {
         Schedule::once(due, self.home())
     }
@@ -26,12 +27,14 @@ impl Scheduler {
         Schedule::periodic(due, runs, self.home())
     }
 
+    #[inline]
     fn home(&self) -> Weak<dyn Home> {
         let pool: Weak<Shared> = Arc::downgrade(&self.pool);
         pool
     }
 
     /// Queues a task that is due now or later, and makes sure that there is a worker for it.
+    #[inline]
     pub(super) fn take(&self, task: Task) -> Result<(), RejectedExecution> {
         self.timers.take(&self.pool, task)
     }

@@ -110,9 +110,7 @@ impl Timers {
     /// Queues a task, and gives it back if the pool was shut down meanwhile and will not run it.
     fn enqueue(&self, pool: &Arc<Shared>, task: Task) -> Option<Task> {
         let (id, claim) = (task.id(), Claim::of(&task));
-        self.queue
-            .offer(task)
-            .expect("a queue without a bound takes everything");
+        self.queue.push(task);
         // The second look: a shutdown that came in between has not seen this task. The third: one that
         // found neither a worker nor, just before, this task has ended the pool, and there is no worker.
         if self.may_run(pool, claim) {
@@ -202,7 +200,7 @@ impl Timers {
 }
 
 impl Annex for Timers {
-    /// One of the workers sleeps until the next task is due, and each may be that one.
+    /// Two of the workers sleep until a task is due, and each may be one of them.
     fn on_start(&self) {
         sharpen_timed_waits();
     }

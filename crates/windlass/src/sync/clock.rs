@@ -115,6 +115,15 @@ impl Deadline {
         matches!(self, Self::At(mine) if mine <= at)
     }
 
+    /// Whether it is a later moment than the other.
+    pub(crate) fn is_after(self, other: Self) -> bool {
+        match (self, other) {
+            (_, Self::Never) => false,
+            (Self::Never, Self::At(_)) => true,
+            (Self::At(mine), Self::At(other)) => mine > other,
+        }
+    }
+
     pub(crate) fn has_passed(self) -> bool {
         match self {
             Self::Never => false,

@@ -125,6 +125,7 @@ impl Header {
 }
 
 /// A time as a number that is never zero: nanoseconds since a moment before all that is stamped.
+#[inline]
 pub(crate) fn nanos(at: Instant) -> u64 {
     let since = at.saturating_duration_since(epoch());
     let nanos = since.as_secs().saturating_mul(1_000_000_000);

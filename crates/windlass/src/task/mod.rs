@@ -386,7 +386,7 @@ impl<R: Runnable + 'static> Erase for Handled<R> {
 /// end here. A task that runs, by another half of the same `FutureTask`, is not disturbed.
 fn abandon(task: &impl Runnable) {
     let state = task.state();
-    if !state.is_running() {
+    if !state.is_running() && !state.is_done() {
         contain(|| {
             task.cancel(false, Cancellation::from_number(state.fate()));
         });

@@ -71,6 +71,7 @@ impl Runs {
 
 impl Schedule {
     /// For a task that runs once.
+    #[inline]
     pub(crate) fn once(due: Instant, home: Weak<dyn Home>) -> Self {
         Self {
             due: AtomicU64::new(header::nanos(due)),

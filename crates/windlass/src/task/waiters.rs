@@ -130,7 +130,14 @@ pub(super) struct Callbacks(Vec<(u64, Contained<Callback>)>);
 
 impl Callbacks {
     /// Calls all, and then goes on with the panic of the first that panicked.
+    #[inline]
     pub(super) fn call(self, end: Snapshot) {
+        if !self.0.is_empty() {
+            self.call_each(end);
+        }
+    }
+
+    fn call_each(self, end: Snapshot) {
         let mut first = None;
         for (_, mut callback) in self.0 {
             let Some(callback) = callback.take() else {
