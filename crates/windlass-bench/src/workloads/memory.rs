@@ -17,8 +17,9 @@ pub(crate) fn workload() -> Workload {
     Workload {
         id: "W10",
         title: "memory",
-        about: "The growth of the resident memory of a fresh process, on the JDK of the used heap, \
-                per task in the queue (it captures 8 bytes), per idle worker, per pending timer.",
+        about: "The growth of the resident memory of a fresh process, per task in the queue (it \
+                captures 8 bytes), per idle worker, per pending timer; on the JDK of the used \
+                heap, but for the workers.",
         points: grid,
         entrants,
         jdk: |point| match point.word("what") {
