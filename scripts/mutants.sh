@@ -6,9 +6,9 @@
 #   scripts/mutants.sh            all mutants
 #   scripts/mutants.sh NAME...    these mutants
 #
-# All bugs are in one build for each of the two, and the environment chooses. The models of the part that has the bug
-# run first; the rest only if it survives them. Two preemptions are enough for loom to find every
-# one of them, and take seconds where three take minutes.
+# All bugs are in one build for each of the two, and the environment chooses. The models of the part
+# that has the bug run first; the rest only if it survives them. Two preemptions are enough for loom
+# to find every one of them, and take seconds where three take minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,9 +47,11 @@ home_of() {
 # loom ends the process where a failed model cannot be unwound: then the name is that of the last
 # thread that panicked.
 is_caught() {
-    local log pid status=0 seen
+    local log pid status=0 seen models
+    mapfile -t models < <("$binary" "$2" --list | sed -n 's/^\(.*models::.*\): test$/\1/p')
+    [ "${#models[@]}" -gt 0 ] || return 1
     log=$(mktemp)
-    WINDLASS_MUTANT=$1 timeout "$SECONDS_PER_MUTANT" "$binary" "$2" >"$log" 2>&1 &
+    WINDLASS_MUTANT=$1 timeout "$SECONDS_PER_MUTANT" "$binary" --exact "${models[@]}" >"$log" 2>&1 &
     pid=$!
     while kill -0 "$pid" 2>/dev/null && ! grep -q '^test .* FAILED$' "$log"; do sleep 0.2; done
     kill "$pid" 2>/dev/null || true
