@@ -1,4 +1,7 @@
-//! A bounded queue in one ring of memory that is allocated once.
+//! A bounded queue in memory that is allocated once.
+//!
+//! Without fairness it has a lock at each end, and therefore two rings, one for each; with it, one
+//! lock and one ring, because those who wait at one end have to see who waits at the other.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,6 +9,7 @@ use std::time::Duration;
 
 use super::blocking::Blocking;
 use super::line::Line;
+use super::two_lock::{Bound, TwoLock};
 use super::{BlockingQueue, CapacityError, Fairness, PutError, Waiting};
 use crate::interrupt::Interrupted;
 
@@ -13,6 +17,9 @@ use crate::interrupt::Interrupted;
 ///
 /// With [`Fairness::Fair`], threads that wait for room or for an element are served in the order
 /// in which they came, and a newcomer cannot overtake them.
+///
+/// Without, producers and consumers have a lock and a ring of `capacity` places each, so that they
+/// do not get into each other's way: memory for twice the elements that are ever queued.
 ///
 /// A pending interrupt ends `take`, `put` and the timed calls even where they need not wait.
 ///
@@ -25,7 +32,16 @@ use crate::interrupt::Interrupted;
 /// assert!(queue.offer("third").unwrap_err().is_full());
 /// assert_eq!(queue.take().unwrap(), "first");
 /// ```
-pub struct ArrayBlockingQueue<T: Send>(Blocking<Line<T>>);
+pub struct ArrayBlockingQueue<T: Send>(Rings<T>);
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the common one is the large one, and a box would be one more thing to fetch"
+)]
+enum Rings<T: Send> {
+    Fair(Blocking<Line<T>>),
+    Unfair(TwoLock<VecDeque<T>>),
+}
 
 impl<T: Send> ArrayBlockingQueue<T> {
     /// Makes a queue with room for `capacity` elements.
@@ -60,30 +76,46 @@ impl<T: Send> ArrayBlockingQueue<T> {
             return Err(CapacityError::Zero);
         }
         // Never filled beyond the capacity that it is made with: a ring that does not grow.
-        let mut items = VecDeque::with_capacity(capacity);
+        let ring = || VecDeque::with_capacity(capacity);
+        let mut items = ring();
         for element in elements {
             if items.len() == capacity {
                 return Err(CapacityError::TooManyElements);
             }
             items.push_back(element);
         }
-        let line = Line {
-            items,
-            capacity: Some(capacity),
-        };
-        Ok(Self(
-            Blocking::with_fairness(line, fairness).admitting_all(),
-        ))
+        Ok(Self(match fairness {
+            Fairness::Fair => {
+                let capacity = Some(capacity);
+                let line = Line { items, capacity };
+                Rings::Fair(Blocking::with_fairness(line, fairness).admitting_all())
+            }
+            Fairness::Unfair => {
+                let boxes = [items, ring()];
+                Rings::Unfair(TwoLock::new(boxes, Some(capacity), Bound::Fixed))
+            }
+        }))
     }
 
     /// The fairness that this queue was made with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
-        self.0.fairness()
+        match self.0 {
+            Rings::Fair(_) => Fairness::Fair,
+            Rings::Unfair(_) => Fairness::Unfair,
+        }
+    }
+
+    #[inline]
+    fn rings(&self) -> &dyn BlockingQueue<T> {
+        match &self.0 {
+            Rings::Fair(queue) => queue,
+            Rings::Unfair(queue) => queue,
+        }
     }
 }
 
-delegate_queue!(ArrayBlockingQueue<T>, |queue| &queue.0);
+delegate_queue!(ArrayBlockingQueue<T>, |queue| queue.rings());
 
 #[cfg(test)]
 mod models {

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 
+use super::sequence::Sequence;
+
 /// Elements in a block.
 const BLOCK: usize = 128;
 
@@ -47,19 +49,6 @@ impl<T> Default for Blocks<T> {
 }
 
 impl<T> Blocks<T> {
-    pub(super) const fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
-    pub(super) fn push(&mut self, item: T) {
-        if self.tail.len() == self.tail.capacity() {
-            self.next_tail();
-        }
-        self.tail.push_back(ManuallyDrop::new(item));
-        self.len += 1;
-    }
-
     /// Puts an empty block with room for more in the place of the tail, which is full.
     #[cold]
     fn next_tail(&mut self) {
@@ -69,16 +58,6 @@ impl<T> Blocks<T> {
         if !full.is_empty() {
             self.middle.push_back(full);
         }
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<T> {
-        if self.head.is_empty() {
-            self.next_head();
-        }
-        let item = self.head.pop_front().map(ManuallyDrop::into_inner);
-        self.len -= usize::from(item.is_some());
-        item
     }
 
     /// Puts the next block in the place of the head, which is empty.
@@ -103,16 +82,46 @@ impl<T> Blocks<T> {
         ends(&self.head).chain(&self.middle).chain(ends(&self.tail))
     }
 
-    pub(super) fn front(&self) -> Option<&T> {
-        self.iter().next()
+    /// Takes everything out, in order.
+    fn drain(&mut self) -> Vec<T> {
+        let mut items = Vec::with_capacity(self.len);
+        items.extend(std::iter::from_fn(|| self.pop()));
+        items
+    }
+}
+
+impl<T> Sequence for Blocks<T> {
+    type Item = T;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    #[inline]
+    fn push(&mut self, item: T) {
+        if self.tail.len() == self.tail.capacity() {
+            self.next_tail();
+        }
+        self.tail.push_back(ManuallyDrop::new(item));
+        self.len += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        if self.head.is_empty() {
+            self.next_head();
+        }
+        let item = self.head.pop_front().map(ManuallyDrop::into_inner);
+        self.len -= usize::from(item.is_some());
+        item
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
         self.blocks().flatten().map(|item| &**item)
     }
 
-    /// Takes out the element at this place.
-    pub(super) fn remove(&mut self, mut at: usize) -> Option<T> {
+    fn remove(&mut self, mut at: usize) -> Option<T> {
         let ends = |block| std::iter::once(block);
         let mut blocks = ends(&mut self.head)
             .chain(&mut self.middle)
@@ -128,15 +137,7 @@ impl<T> Blocks<T> {
         Some(ManuallyDrop::into_inner(item))
     }
 
-    /// Takes everything out, in order.
-    pub(super) fn drain(&mut self) -> Vec<T> {
-        let mut items = Vec::with_capacity(self.len);
-        items.extend(std::iter::from_fn(|| self.pop()));
-        items
-    }
-
-    /// Keeps what the next `len` verdicts keep; the others come back in order.
-    pub(super) fn retain(&mut self, verdicts: &mut impl Iterator<Item = bool>) -> Vec<T> {
+    fn retain(&mut self, verdicts: &mut impl Iterator<Item = bool>) -> Vec<T> {
         let mut removed = Vec::new();
         for item in self.drain() {
             if verdicts.next().unwrap_or(true) {
@@ -158,6 +159,7 @@ impl<T> Drop for Blocks<T> {
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
     use super::{BLOCK, Blocks};
+    use crate::queue::sequence::Sequence;
 
     fn filled(count: usize) -> Blocks<usize> {
         let mut blocks = Blocks::default();
@@ -169,7 +171,7 @@ mod tests {
     fn elements_leave_in_order_across_blocks() {
         let mut blocks = filled(3 * BLOCK + 7);
         assert_eq!(blocks.len(), 3 * BLOCK + 7);
-        assert_eq!(blocks.front(), Some(&0));
+        assert_eq!(blocks.iter().next(), Some(&0));
         let drained = blocks.drain();
         assert!(drained.iter().copied().eq(0..3 * BLOCK + 7));
         assert_eq!(blocks.pop(), None);

@@ -214,7 +214,7 @@ mod models {
     use std::sync::Arc;
 
     use super::LinkedBlockingDeque;
-    use crate::queue::scenarios::spawn;
+    use crate::queue::scenarios::{self, spawn};
     use crate::sync::model;
 
     #[test]
@@ -239,5 +239,24 @@ mod models {
             putter.join().unwrap();
             assert_eq!(deque.poll_first(), Some(2));
         });
+    }
+
+    fn bounded(capacity: usize) -> LinkedBlockingDeque<u32> {
+        LinkedBlockingDeque::with_capacity(capacity).unwrap()
+    }
+
+    #[test]
+    fn every_element_finds_a_taker_that_waits_or_comes() {
+        model(|| scenarios::every_element_finds_a_taker(bounded(2)));
+    }
+
+    #[test]
+    fn an_interrupted_putter_passes_its_place_on() {
+        model(|| scenarios::an_interrupted_putter_strands_nobody(bounded(1)));
+    }
+
+    #[test]
+    fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
+        model(|| scenarios::a_taker_sees_what_came_before_the_put(bounded(1)));
     }
 }

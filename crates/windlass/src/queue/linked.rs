@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::blocks::Blocks;
 use super::two_lock::{Bound, TwoLock};
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::Interrupted;
@@ -24,13 +25,13 @@ use crate::interrupt::Interrupted;
 /// });
 /// assert_eq!(queue.remaining_capacity(), None);
 /// ```
-pub struct LinkedBlockingQueue<T: Send>(TwoLock<T>);
+pub struct LinkedBlockingQueue<T: Send>(TwoLock<Blocks<T>>);
 
 impl<T: Send> LinkedBlockingQueue<T> {
     /// Makes a queue without a bound.
     #[must_use]
     pub fn new() -> Self {
-        Self(TwoLock::new(None, Bound::Fixed))
+        Self(TwoLock::new(Default::default(), None, Bound::Fixed))
     }
 
     /// Makes a queue with room for `capacity` elements.
@@ -42,7 +43,11 @@ impl<T: Send> LinkedBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        Ok(Self(TwoLock::new(Some(capacity), Bound::Fixed)))
+        Ok(Self(TwoLock::new(
+            Default::default(),
+            Some(capacity),
+            Bound::Fixed,
+        )))
     }
 }
 

@@ -49,6 +49,7 @@ mod promised;
 mod resizable;
 #[cfg(test)]
 mod scenarios;
+mod sequence;
 mod synchronous;
 mod transfer;
 mod two_lock;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::blocks::Blocks;
 use super::two_lock::{Bound, TwoLock};
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::Interrupted;
@@ -25,13 +26,13 @@ use crate::interrupt::Interrupted;
 /// assert!(queue.offer('b').is_ok());
 /// ```
 #[doc(alias = "VariableLinkedBlockingQueue")]
-pub struct ResizableBlockingQueue<T: Send>(TwoLock<T>);
+pub struct ResizableBlockingQueue<T: Send>(TwoLock<Blocks<T>>);
 
 impl<T: Send> ResizableBlockingQueue<T> {
     /// Makes a queue without a bound; [`set_capacity`](BlockingQueue::set_capacity) can give it one.
     #[must_use]
     pub fn new() -> Self {
-        Self(TwoLock::new(None, Bound::Changeable))
+        Self(TwoLock::new(Default::default(), None, Bound::Changeable))
     }
 
     /// Makes a queue with room for `capacity` elements, for now.
@@ -43,7 +44,11 @@ impl<T: Send> ResizableBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        Ok(Self(TwoLock::new(Some(capacity), Bound::Changeable)))
+        Ok(Self(TwoLock::new(
+            Default::default(),
+            Some(capacity),
+            Bound::Changeable,
+        )))
     }
 }
 

@@ -36,8 +36,8 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use super::blocking::timed;
-use super::blocks::Blocks;
 use super::lock::QueueLock;
+use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,15 +46,15 @@ use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// The two ends lie apart, so that producers and consumers do not share a cache line.
 #[derive(Debug)]
-pub(super) struct TwoLock<T> {
-    back: CachePadded<BackEnd<T>>,
-    front: CachePadded<FrontEnd<T>>,
+pub(super) struct TwoLock<S> {
+    back: CachePadded<BackEnd<S>>,
+    front: CachePadded<FrontEnd<S>>,
     bound: Bound,
 }
 
 #[derive(Debug)]
-struct FrontEnd<T> {
-    lock: QueueLock<Front<T>>,
+struct FrontEnd<S> {
+    lock: QueueLock<Front<S>>,
     /// Elements in the inbox, and the bound, as last left under the front lock: for code that
     /// runs under both locks and asks for the length.
     shown_inbox_len: AtomicUsize,
@@ -64,8 +64,8 @@ struct FrontEnd<T> {
 }
 
 #[derive(Debug)]
-struct BackEnd<T> {
-    lock: QueueLock<Back<T>>,
+struct BackEnd<S> {
+    lock: QueueLock<Back<S>>,
     /// Elements in the outbox. Raised under both locks, lowered under the back lock: so whoever
     /// holds the front lock reads a number that can only be too high by what is taken meanwhile,
     /// and a producer never exceeds the bound.
@@ -83,8 +83,8 @@ pub(super) enum Bound {
 const UNBOUNDED: usize = usize::MAX;
 
 #[derive(Debug)]
-struct Front<T> {
-    inbox: Blocks<T>,
+struct Front<S> {
+    inbox: S,
     takers: WaitQueue,
     /// Takers that were signalled and have not locked the queue since.
     takers_coming: usize,
@@ -92,8 +92,8 @@ struct Front<T> {
 }
 
 #[derive(Debug)]
-struct Back<T> {
-    outbox: Blocks<T>,
+struct Back<S> {
+    outbox: S,
     putters: WaitQueue,
     /// Putters that were signalled and have not locked the queue since.
     putters_coming: usize,
@@ -142,7 +142,7 @@ const MOST_LEFT_OUT: u32 = 3;
 /// A batch of fewer elements makes the next look at the inbox wait.
 const SMALL_BATCH: usize = 32;
 
-impl<T> Front<T> {
+impl<S> Front<S> {
     /// Signals a taker for what is queued, unless enough of them are on their way.
     #[inline]
     fn signal_taker(&mut self, queued: usize) -> Option<Wakeup> {
@@ -159,19 +159,22 @@ fn most_coming(queued: usize) -> usize {
     1 + queued.ilog2() as usize / 2
 }
 
-type FrontGuard<'a, T> = MutexGuard<'a, Front<T>>;
-type BackGuard<'a, T> = MutexGuard<'a, Back<T>>;
+type FrontGuard<'a, S> = MutexGuard<'a, Front<S>>;
+type BackGuard<'a, S> = MutexGuard<'a, Back<S>>;
 
-impl<T: Send> TwoLock<T> {
-    pub(super) fn new(capacity: Option<usize>, bound: Bound) -> Self {
+impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
+    /// Makes a queue of two boxes: the inbox, with what is queued at first, and one that is empty.
+    pub(super) fn new(boxes: [S; 2], capacity: Option<usize>, bound: Bound) -> Self {
+        let [inbox, outbox] = boxes;
+        let queued = inbox.len();
         let front = Front {
-            inbox: Blocks::default(),
+            inbox,
             takers: WaitQueue::default(),
             takers_coming: 0,
             capacity,
         };
         let back = Back {
-            outbox: Blocks::default(),
+            outbox,
             putters: WaitQueue::default(),
             putters_coming: 0,
             lingering: Lingering::default(),
@@ -183,7 +186,7 @@ impl<T: Send> TwoLock<T> {
             }),
             front: CachePadded::new(FrontEnd {
                 lock: QueueLock::new(front),
-                shown_inbox_len: AtomicUsize::new(0),
+                shown_inbox_len: AtomicUsize::new(queued),
                 shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
                 has_lookout: AtomicBool::new(false),
             }),
@@ -192,7 +195,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Appends without looking at the bound.
-    pub(super) fn append(&self, item: T) {
+    pub(super) fn append(&self, item: S::Item) {
         let mut front = self.front.lock.lock();
         let wakeup = self.push(&mut front, item);
         drop(front);
@@ -201,7 +204,7 @@ impl<T: Send> TwoLock<T> {
 
     /// Appends, and signals a taker if one is needed.
     #[inline(always)]
-    fn push(&self, front: &mut Front<T>, item: T) -> Option<Wakeup> {
+    fn push(&self, front: &mut Front<S>, item: S::Item) -> Option<Wakeup> {
         front.inbox.push(item);
         let len = front.inbox.len();
         self.front.shown_inbox_len.store(len, Ordering::Relaxed);
@@ -212,7 +215,7 @@ impl<T: Send> TwoLock<T> {
         front.signal_taker(len)
     }
 
-    fn put_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
+    fn put_by(&self, item: S::Item, deadline: Deadline) -> Result<(), PutError<S::Item>> {
         if ends_wait() {
             return Err(PutError::Interrupted(item));
         }
@@ -268,7 +271,7 @@ impl<T: Send> TwoLock<T> {
     /// Locks the back; where the outbox is empty after a small batch, a moment later, in which
     /// this thread looks out for elements.
     #[inline(always)]
-    fn lock_back(&self) -> BackGuard<'_, T> {
+    fn lock_back(&self) -> BackGuard<'_, S> {
         let mut back = self.back.lock.lock();
         if back.outbox.len() > 0 || !back.lingering.is_due {
             return back;
@@ -293,7 +296,7 @@ impl<T: Send> TwoLock<T> {
     /// A thread that was `signalled`, for whose sake others were not, looks at both boxes and
     /// signals the next one for what it leaves behind. So does whoever swaps them.
     #[inline(always)]
-    fn take_now(&self, signalled: bool) -> Result<Option<T>, FrontGuard<'_, T>> {
+    fn take_now(&self, signalled: bool) -> Result<Option<S::Item>, FrontGuard<'_, S>> {
         let mut back = self.lock_back();
         if !signalled && back.outbox.len() > 0 {
             return Ok(self.pop(back));
@@ -315,7 +318,7 @@ impl<T: Send> TwoLock<T> {
         Ok(item)
     }
 
-    fn take_by(&self, deadline: Deadline) -> Result<Option<T>, Interrupted> {
+    fn take_by(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
         if ends_wait() {
             return Err(Interrupted);
         }
@@ -338,8 +341,8 @@ impl<T: Send> TwoLock<T> {
     }
 
     fn await_element(
-        lock: &QueueLock<Front<T>>,
-        front: FrontGuard<'_, T>,
+        lock: &QueueLock<Front<S>>,
+        front: FrontGuard<'_, S>,
         deadline: Deadline,
     ) -> Wait {
         if deadline.has_passed() {
@@ -353,7 +356,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Makes sure that the oldest element is in the outbox; false if there is none.
-    fn fill_outbox(&self, back: &mut Back<T>, front: &mut Front<T>) -> bool {
+    fn fill_outbox(&self, back: &mut Back<S>, front: &mut Front<S>) -> bool {
         if back.outbox.len() == 0 && front.inbox.len() > 0 {
             std::mem::swap(&mut back.outbox, &mut front.inbox);
             self.front.shown_inbox_len.store(0, Ordering::Relaxed);
@@ -371,7 +374,7 @@ impl<T: Send> TwoLock<T> {
     /// The element is never taken out of its `Option` on the way: each time it were, it would be
     /// copied.
     #[inline(always)]
-    fn pop(&self, mut back: BackGuard<'_, T>) -> Option<T> {
+    fn pop(&self, mut back: BackGuard<'_, S>) -> Option<S::Item> {
         let item = back.outbox.pop();
         self.back
             .outbox_len
@@ -386,7 +389,7 @@ impl<T: Send> TwoLock<T> {
 
     /// Signals a putter if there is room, and gives the lock up.
     #[cold]
-    fn let_putter_in(&self, mut back: BackGuard<'_, T>) {
+    fn let_putter_in(&self, mut back: BackGuard<'_, S>) {
         let room = self.room(&self.front.lock.lock());
         let wakeup = self.signal_putter(&mut back, room);
         drop(back);
@@ -394,7 +397,7 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Signals a putter if there is room, unless one is on its way: that one signals the next.
-    fn signal_putter(&self, back: &mut Back<T>, room: usize) -> Option<Wakeup> {
+    fn signal_putter(&self, back: &mut Back<S>, room: usize) -> Option<Wakeup> {
         if room == 0 || back.putters_coming > 0 || back.putters.is_empty() {
             return None;
         }
@@ -402,7 +405,7 @@ impl<T: Send> TwoLock<T> {
         back.putters.signal_one()
     }
 
-    fn room(&self, front: &Front<T>) -> usize {
+    fn room(&self, front: &Front<S>) -> usize {
         let queued = || front.inbox.len() + self.back.outbox_len.load(Ordering::Acquire);
         front
             .capacity
@@ -410,7 +413,10 @@ impl<T: Send> TwoLock<T> {
     }
 
     /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
-    fn with_both(&self, f: impl FnOnce(&mut Back<T>, &mut Front<T>) -> Vec<T>) -> Vec<T> {
+    fn with_both(
+        &self,
+        f: impl FnOnce(&mut Back<S>, &mut Front<S>) -> Vec<S::Item>,
+    ) -> Vec<S::Item> {
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
         let removed = {
@@ -433,8 +439,8 @@ impl<T: Send> TwoLock<T> {
     }
 }
 
-impl<T: Send> BlockingQueue<T> for TwoLock<T> {
-    fn offer(&self, item: T) -> Result<(), PutError<T>> {
+impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
+    fn offer(&self, item: S::Item) -> Result<(), PutError<S::Item>> {
         let mut front = self.front.lock.lock();
         if self.room(&front) == 0 {
             return Err(PutError::Full(item));
@@ -445,19 +451,19 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         Ok(())
     }
 
-    fn put(&self, item: T) -> Result<(), PutError<T>> {
+    fn put(&self, item: S::Item) -> Result<(), PutError<S::Item>> {
         self.put_by(item, Deadline::Never)
     }
 
-    fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+    fn offer_timeout(&self, item: S::Item, timeout: Duration) -> Result<(), PutError<S::Item>> {
         self.put_by(item, timed(timeout))
     }
 
-    fn poll(&self) -> Option<T> {
+    fn poll(&self) -> Option<S::Item> {
         self.take_now(false).unwrap_or(None)
     }
 
-    fn take(&self) -> Result<T, Interrupted> {
+    fn take(&self) -> Result<S::Item, Interrupted> {
         loop {
             if let Some(item) = self.take_by(Deadline::Never)? {
                 return Ok(item);
@@ -465,11 +471,11 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         }
     }
 
-    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<S::Item>, Interrupted> {
         self.take_by(timed(timeout))
     }
 
-    fn drain(&self, max: usize) -> Vec<T> {
+    fn drain(&self, max: usize) -> Vec<S::Item> {
         self.with_both(|back, front| {
             let available = back.outbox.len() + front.inbox.len();
             let mut drained = Vec::with_capacity(max.min(available));
@@ -483,7 +489,7 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         })
     }
 
-    fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
+    fn remove_first(&self, wanted: &mut dyn FnMut(&S::Item) -> bool) -> Option<S::Item> {
         let removed = self.with_both(|back, front| {
             let at = back
                 .outbox
@@ -499,7 +505,7 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         removed.into_iter().next()
     }
 
-    fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
+    fn retain(&self, keep: &mut dyn FnMut(&S::Item) -> bool) -> Vec<S::Item> {
         self.with_both(|back, front| {
             // All verdicts first: a predicate that panics has changed nothing.
             let verdicts: Vec<bool> = back
@@ -515,7 +521,7 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         })
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&T)) {
+    fn visit(&self, look: &mut dyn FnMut(&S::Item)) {
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
         let (back, front) = (
@@ -525,21 +531,18 @@ impl<T: Send> BlockingQueue<T> for TwoLock<T> {
         back.outbox.iter().chain(front.inbox.iter()).for_each(look);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&T)) {
+    fn peek(&self, look: &mut dyn FnMut(&S::Item)) {
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
         let (back, front) = (
             self.back.lock.visit(&mut back),
             self.front.lock.visit(&mut front),
         );
-        back.outbox
-            .front()
-            .or_else(|| front.inbox.front())
-            .into_iter()
-            .for_each(look);
+        let mut queued = back.outbox.iter().chain(front.inbox.iter());
+        queued.next().into_iter().for_each(look);
     }
 
-    fn drain_all(&self) -> Vec<T> {
+    fn drain_all(&self) -> Vec<S::Item> {
         self.drain(usize::MAX)
     }
 
@@ -596,11 +599,14 @@ mod models {
 
     use super::{Bound, TwoLock};
     use crate::queue::BlockingQueue;
+    use crate::queue::blocks::Blocks;
     use crate::queue::scenarios::spawn;
     use crate::sync::model;
 
-    fn holding(capacity: usize, items: &[u32]) -> Arc<TwoLock<u32>> {
-        let queue = TwoLock::new(Some(capacity), Bound::Fixed);
+    type Queue = TwoLock<Blocks<u32>>;
+
+    fn holding(capacity: usize, items: &[u32]) -> Arc<Queue> {
+        let queue = Queue::new(Default::default(), Some(capacity), Bound::Fixed);
         items.iter().for_each(|&item| queue.append(item));
         Arc::new(queue)
     }
@@ -635,7 +641,7 @@ mod models {
     #[test]
     fn a_consumer_on_the_lookout_leaves_no_element_beside_a_taker_asleep() {
         model(|| {
-            let queue = Arc::new(TwoLock::new(None, Bound::Fixed));
+            let queue = Arc::new(Queue::new(Default::default(), None, Bound::Fixed));
             queue.append(1);
             assert_eq!(queue.poll(), Some(1));
             let takers = [(); 2].map(|()| {
