@@ -34,10 +34,6 @@ use crate::interrupt::Interrupted;
 /// ```
 pub struct ArrayBlockingQueue<T: Send>(Rings<T>);
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the common one is the large one, and a box would be one more thing to fetch"
-)]
 enum Rings<T: Send> {
     Fair(Blocking<Line<T>>),
     Unfair(TwoLock<VecDeque<T>>),
