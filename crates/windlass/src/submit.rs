@@ -228,11 +228,17 @@ impl<T: Send + 'static> CancelAll<T> {
 
 impl<T: Send + 'static> Drop for CancelAll<T> {
     fn drop(&mut self) {
-        for handle in &self.0 {
-            crate::containment::contain(|| {
-                handle.cancel_now();
-            });
-        }
+        cancel_all(&self.0);
+    }
+}
+
+/// Cancels the newest first: a worker whose task is interrupted goes on to the next one at once, and
+/// that is to be cancelled by then.
+fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>]) {
+    for handle in handles.iter().rev() {
+        crate::containment::contain(|| {
+            handle.cancel_now();
+        });
     }
 }
 
@@ -266,9 +272,7 @@ where
         match handles.0[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
             Ok(()) => {}
             Err(ExecutionError::TimedOut) => {
-                for handle in &handles.0[at..] {
-                    handle.cancel_now();
-                }
+                cancel_all(&handles.0[at..]);
             }
             Err(_) => return Err(InvokeError::Interrupted),
         }
