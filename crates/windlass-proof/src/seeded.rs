@@ -13,8 +13,8 @@ use windlass::queue::{BlockingQueue, LinkedBlockingDeque, Waiting};
 pub enum Bug {
     /// The last element in is the first out.
     Lifo,
-    /// Takes this element, counted from one, and never gives it away again.
-    Loses(usize),
+    /// Of so many elements it takes, it never gives the last one away again.
+    LosesOneOf(usize),
 }
 
 /// An unbounded queue that says that it is first in, first out, and loses nothing.
@@ -47,11 +47,11 @@ impl<T: Send> BlockingQueue<T> for SeededQueue<T> {
         let taken = 1 + self.taken.fetch_add(1, Ordering::SeqCst);
         match self.bug {
             Bug::Lifo => self.inner.offer_first(item),
-            Bug::Loses(at) if at == taken => {
+            Bug::LosesOneOf(many) if taken % many == 0 => {
                 mem::forget(item);
                 Ok(())
             }
-            Bug::Loses(_) => self.inner.offer(item),
+            Bug::LosesOneOf(_) => self.inner.offer(item),
         }
     }
 

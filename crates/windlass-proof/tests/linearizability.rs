@@ -148,7 +148,7 @@ fn the_checker_notices_a_queue_that_is_last_in_first_out() {
 
 #[test]
 fn the_checker_notices_a_queue_that_loses_an_element() {
-    let make = || SeededQueue::new(Bug::Loses(2));
+    let make = || SeededQueue::new(Bug::LosesOneOf(2));
     let (at, violation) = look_for_violation(make, &Reference::new(Order::Fifo, UNBOUNDED));
     assert!(violation.is_some(), "not one in {at} histories");
 }

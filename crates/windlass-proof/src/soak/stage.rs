@@ -144,7 +144,7 @@ impl Stage {
     fn threads(random: &mut Rng, losing: bool) -> Arc<Self> {
         let ((queue_name, mut queue), (policy_name, policy)) = (queue(random), policy(random));
         if losing {
-            queue = Arc::new(SeededQueue::new(Bug::Loses(3)));
+            queue = Arc::new(SeededQueue::new(Bug::LosesOneOf(3)));
         }
         let mut builder = ThreadPoolExecutor::builder()
             .core_pool_size(random.u32(1..3))
