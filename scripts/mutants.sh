@@ -3,8 +3,9 @@
 # bugs of whole pools (`pool_...`), which are too large for loom, under shuttle. Fails if one
 # survives: then the models do not watch what they claim to watch.
 #
-#   scripts/mutants.sh            all mutants
+#   scripts/mutants.sh            all mutants, after a look at whether the models pass without
 #   scripts/mutants.sh NAME...    these mutants
+#   scripts/mutants.sh --list     says which there are
 #
 # All bugs are in one build for each of the two, and the environment chooses. The models of the part
 # that has the bug run first; the rest only if it survives them. Two preemptions are enough for loom
@@ -63,6 +64,11 @@ is_caught() {
     rm -f "$log"
     [ -n "$seen" ] && echo "$seen"
 }
+
+if [ "${1:-}" = --list ]; then
+    declared
+    exit
+fi
 
 names=("$@")
 if [ "${#names[@]}" -eq 0 ]; then mapfile -t names < <(declared); fi
