@@ -1,6 +1,8 @@
 //! Random calls to pools of every queue and policy, against a model of a pool at rest.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "kit/machine.rs"]
+mod machine;
 #[path = "pool/model.rs"]
 mod model;
 #[path = "pool/subject.rs"]
@@ -8,12 +10,10 @@ mod subject;
 
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
-use proptest::test_runner::{Config, TestRunner};
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest};
 
 use model::{Model, Plan, Policy, QueueKind, Setup, Step};
 use subject::Subject;
-use windlass_proof::cases;
 
 const QUEUES: [QueueKind; 8] = [
     QueueKind::Linked(None),
@@ -118,27 +118,11 @@ impl<const Q: usize> StateMachineTest for Machine<Q> {
     }
 }
 
-fn check<const Q: usize>() {
-    let config = Config {
-        cases: cases(40),
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let steps = Machine::<Q>::sequential_strategy(1..50);
-    let checked = TestRunner::new(config.clone()).run(&steps, |(model, steps, seen)| {
-        Machine::<Q>::test_sequential(config.clone(), model, steps, seen);
-        Ok(())
-    });
-    if let Err(violation) = checked {
-        panic!("{violation}");
-    }
-}
-
 macro_rules! tests {
     ($($name:ident: $queue:literal)*) => {$(
         #[test]
         fn $name() {
-            check::<$queue>();
+            machine::check::<Machine<$queue>>(40, 49);
         }
     )*};
 }

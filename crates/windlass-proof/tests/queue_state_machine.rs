@@ -1,19 +1,19 @@
 //! Random calls to every queue, with threads that wait on it, against a plain list.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "kit/machine.rs"]
+mod machine;
 #[path = "queue/model.rs"]
 mod model;
 #[path = "queue/subject.rs"]
 mod subject;
 
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
-use proptest::test_runner::{Config, TestRunner};
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest};
 
 use model::{Kind, Model, Step};
 use subject::Subject;
 use windlass::queue::Fairness;
-use windlass_proof::cases;
 
 const KINDS: [Kind; 13] = [
     Kind::Linked(None),
@@ -110,27 +110,11 @@ impl<const K: usize> StateMachineTest for Machine<K> {
     }
 }
 
-fn check<const K: usize>() {
-    let config = Config {
-        cases: cases(48),
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let steps = Machine::<K>::sequential_strategy(1..60);
-    let checked = TestRunner::new(config.clone()).run(&steps, |(model, steps, seen)| {
-        Machine::<K>::test_sequential(config.clone(), model, steps, seen);
-        Ok(())
-    });
-    if let Err(violation) = checked {
-        panic!("{violation}");
-    }
-}
-
 macro_rules! tests {
     ($($name:ident: $kind:literal)*) => {$(
         #[test]
         fn $name() {
-            check::<$kind>();
+            machine::check::<Machine<$kind>>(48, 59);
         }
     )*};
 }
@@ -154,5 +138,5 @@ tests! {
 #[test]
 #[should_panic(expected = "minimal failing input")]
 fn a_queue_that_is_last_in_first_out_is_noticed() {
-    check::<13>();
+    machine::check::<Machine<13>>(48, 59);
 }

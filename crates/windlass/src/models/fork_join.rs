@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Books, Meeting, beside, producers};
+use super::{Books, Meeting, beside, producers, send_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::forkjoin::{Cx, ForkJoinPool, RecursiveTask, blocking, join};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -70,13 +70,7 @@ fn submissions_from_several_threads_and_a_stop() {
 fn no_task_waits_while_a_worker_sleeps() {
     model(|| {
         let (pool, books) = (pool(2), Books::default());
-        for _ in 0..2 {
-            let meeting = Meeting::of(2);
-            let theirs = (pool.clone(), books.clone(), meeting.guest());
-            let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
-            books.submit(&pool, meeting.guest()).wait().unwrap();
-            producer.join().unwrap().wait().unwrap();
-        }
+        send_tasks_that_meet(&pool, &books);
         assert_eq!(books.settle_fork_join(&pool).ran, 4);
     });
 }

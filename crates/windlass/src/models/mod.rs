@@ -228,6 +228,17 @@ fn beside<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> threa
     thread::Builder::new().spawn(body).unwrap()
 }
 
+/// Twice two tasks that need a worker each, from two threads.
+fn send_tasks_that_meet(pool: &(impl Executor + Clone + 'static), books: &Books) {
+    for _ in 0..2 {
+        let meeting = Meeting::of(2);
+        let theirs = (pool.clone(), books.clone(), meeting.guest());
+        let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
+        books.submit(pool, meeting.guest()).wait().unwrap();
+        producer.join().unwrap().wait().unwrap();
+    }
+}
+
 /// Has this many producers do this at once, and waits for them.
 fn producers(count: usize, produce: impl Fn() + Clone + Send + 'static) {
     let all: Vec<_> = (0..count).map(|_| beside(produce.clone())).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Books, Meeting, beside, producers};
+use super::{Books, beside, producers, send_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::pool::ThreadPoolExecutor;
 use crate::queue::{
@@ -38,13 +38,7 @@ fn tasks_that_meet(queue: impl BlockingQueue<Task> + 'static) {
     // hand-off does not find it.
     let (pool, books) = (pool(2, 6, queue), Books::default());
     pool.prestart_all_core_threads();
-    for _ in 0..2 {
-        let meeting = Meeting::of(2);
-        let theirs = (pool.clone(), books.clone(), meeting.guest());
-        let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
-        books.submit(&pool, meeting.guest()).wait().unwrap();
-        producer.join().unwrap().wait().unwrap();
-    }
+    send_tasks_that_meet(&pool, &books);
     assert_eq!(books.settle(&pool).ran, 4);
 }
 
