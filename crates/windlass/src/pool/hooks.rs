@@ -34,7 +34,8 @@ use crate::task::{Failure, Labels, Task, TaskId};
 /// pool.submit(|| ()).unwrap().get().unwrap();
 /// ```
 pub trait Hooks: Send + Sync {
-    /// Whether [`TaskInfo`] is to have times; asked once, when the pool is made.
+    /// Whether [`TaskInfo`] is to have times; asked once, when the pool's builder gets
+    /// the hooks.
     ///
     /// Without them a pool reads no clock for its hooks, and a task needs no place for the moment
     /// of its submission: such hooks cost little more than their calls.

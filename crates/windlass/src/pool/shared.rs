@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
+
 use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
 use super::rejection::{InForce, RejectedExecutionHandler};
@@ -49,8 +51,10 @@ pub(crate) struct Shared {
     pub(crate) handler: InForce,
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
     blocked: Mutex<Vec<Arc<Record>>>,
-    rejected: AtomicU64,
-    /// Raised to make idle workers that may time out do so now. Read for each task, hardly ever written.
+    /// On a line of its own: written for each refused task, beside what is read for each that runs.
+    rejected: CachePadded<AtomicU64>,
+    /// Raised to make idle workers that may time out do so now. Read for each task, and hardly ever
+    /// written.
     retirements: AtomicU64,
     clock: Clock,
 }
@@ -96,7 +100,7 @@ impl Shared {
             factory: Mutex::new(factory),
             handler: InForce::new(handler),
             blocked: Mutex::new(Vec::new()),
-            rejected: AtomicU64::new(0),
+            rejected: CachePadded::new(AtomicU64::new(0)),
             tally: Tally::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
