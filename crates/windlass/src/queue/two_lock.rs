@@ -30,6 +30,13 @@
 //! is just about to bring its next element need not wake anybody. While it lingers it counts as a
 //! taker on its way. If it finds the outbox filled when it comes, whoever filled that has signalled
 //! a sleeper for what was left, and that one comes by the inbox.
+//!
+//! A taker that finds nothing *gives way* once before it sleeps: it lets the other threads of its
+//! core run. A producer is often among them, since systems like to wake a thread on the core of whoever
+//! woke it; it then fills the inbox for as long as its turn lasts, and has nobody to wake. A taker
+//! that gives way promises nothing to anybody: who sleeps is signalled as ever.
+//!
+//! Both are done only while they pay; see [`Worth`].
 
 use std::time::Duration;
 
@@ -41,7 +48,7 @@ use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, linger, mutant};
+use crate::sync::{Deadline, MutexGuard, give_way, linger, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// The two ends lie apart, so that producers and consumers do not share a cache line.
@@ -98,28 +105,41 @@ struct Back<S> {
     /// Putters that were signalled and have not locked the queue since.
     putters_coming: usize,
     lingering: Lingering,
+    giving_way: Worth,
 }
 
-/// When consumers linger: after a small batch, unless that was in vain of late.
-///
-/// A thread that lingers for nothing keeps a core from whomever it has just woken, which then wakes
-/// up on another one. So after some attempts in vain it is left out, and tried again after a few
-/// batches all the same: the pace may have changed.
+/// When consumers linger: after a small batch, while that pays.
 #[derive(Debug, Default)]
 struct Lingering {
     /// Whether the last batch was a small one that somebody is to linger after.
     is_due: bool,
-    /// Small batches to leave out before the next attempt.
+    worth: Worth,
+}
+
+impl Lingering {
+    fn after_batch(&mut self, len: usize) {
+        self.is_due = len < SMALL_BATCH && self.worth.try_again();
+    }
+}
+
+/// Whether to try what costs a moment and is often in vain: as long as it pays.
+///
+/// A thread that stays awake for nothing keeps a core from whomever it has just woken, which then
+/// wakes up on another one. So after some attempts in vain it is left out, and tried again a few
+/// occasions later all the same: the pace may have changed.
+#[derive(Debug, Default)]
+struct Worth {
+    /// Occasions to leave out before the next attempt.
     left_out: u32,
     /// Attempts in vain since the last that was not.
     in_vain: u32,
 }
 
-impl Lingering {
-    fn after_batch(&mut self, len: usize) {
-        let is_small = len < SMALL_BATCH;
-        self.is_due = is_small && self.left_out == 0;
-        self.left_out = self.left_out.saturating_sub(u32::from(is_small));
+impl Worth {
+    fn try_again(&mut self) -> bool {
+        let is_tried = self.left_out == 0;
+        self.left_out = self.left_out.saturating_sub(1);
+        is_tried
     }
 
     fn note(&mut self, something_came: bool) {
@@ -136,7 +156,7 @@ impl Lingering {
 /// So many attempts in vain may follow each other: a steady exchange has hiccups.
 const FORGIVEN: u32 = 16;
 
-/// After many attempts in vain, there is one after `2^MOST_LEFT_OUT` small batches.
+/// After many attempts in vain, there is one at `2^MOST_LEFT_OUT` occasions.
 const MOST_LEFT_OUT: u32 = 3;
 
 /// A batch of fewer elements makes the next look at the inbox wait.
@@ -159,6 +179,14 @@ fn most_coming(queued: usize) -> usize {
     1 + queued.ilog2() as usize / 2
 }
 
+/// How a taker comes to the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    Anew,
+    HavingGivenWay,
+    Signalled,
+}
+
 type FrontGuard<'a, S> = MutexGuard<'a, Front<S>>;
 type BackGuard<'a, S> = MutexGuard<'a, Back<S>>;
 
@@ -178,6 +206,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             putters: WaitQueue::default(),
             putters_coming: 0,
             lingering: Lingering::default(),
+            giving_way: Worth::default(),
         };
         Self {
             back: CachePadded::new(BackEnd {
@@ -287,27 +316,40 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         let stays = mutant!("lookout_is_never_over");
         front.has_lookout.store(stays, Ordering::Relaxed);
         let mut back = self.back.lock.lock();
-        back.lingering.note(something_came());
+        back.lingering.worth.note(something_came());
         back
     }
 
-    /// Takes the oldest element. If there is none, gives the front lock, under which that is so.
+    /// Takes the oldest element. If there is none, goes on with both locks, under which that is
+    /// so.
     ///
-    /// A thread that was `signalled`, for whose sake others were not, looks at both boxes and
+    /// A thread that was signalled, for whose sake others were not, looks at both boxes and
     /// signals the next one for what it leaves behind. So does whoever swaps them.
+    ///
+    /// The locks are not given back in the place of an element: in a type that can be either, the
+    /// element is moved in the odd portions that both have in common, and each move stalls.
     #[inline(always)]
-    fn take_now(&self, signalled: bool) -> Result<Option<S::Item>, FrontGuard<'_, S>> {
+    fn take_now<'a>(
+        &'a self,
+        comes: Comes,
+        if_empty: impl FnOnce(BackGuard<'a, S>, FrontGuard<'a, S>),
+    ) -> Option<S::Item> {
         let mut back = self.lock_back();
-        if !signalled && back.outbox.len() > 0 {
-            return Ok(self.pop(back));
+        if comes != Comes::Signalled && back.outbox.len() > 0 {
+            return self.pop(back);
         }
         let mut front = self.front.lock.lock();
-        if signalled {
+        if comes == Comes::Signalled {
             // Mutant: one taker stays on its way for ever, and no other is signalled.
             front.takers_coming -= mutant!("taker_keeps_its_token", 0, 1);
         }
-        if !self.fill_outbox(&mut back, &mut front) {
-            return Err(front);
+        let is_filled = self.fill_outbox(&mut back, &mut front);
+        if comes == Comes::HavingGivenWay {
+            back.giving_way.note(is_filled);
+        }
+        if !is_filled {
+            if_empty(back, front);
+            return None;
         }
         let left = back.outbox.len() - 1 + front.inbox.len();
         // Mutant: who arrives leaves the others asleep.
@@ -315,25 +357,34 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         drop(front);
         let item = self.pop(back);
         drop(next);
-        Ok(item)
+        item
     }
 
     fn take_by(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
         if ends_wait() {
             return Err(Interrupted);
         }
-        let mut signalled = false;
+        let mut comes = Comes::Anew;
         loop {
-            let mut front = match self.take_now(signalled) {
-                Ok(item) => return Ok(item),
-                Err(front) => front,
-            };
-            if mutant!("taker_enlists_late") {
-                drop(front); // An element that comes now is signalled to nobody.
-                front = self.front.lock.lock();
-            }
-            match Self::await_element(&self.front.lock, front, deadline) {
-                Wait::Signalled => signalled = true,
+            let mut waited = Wait::Signalled;
+            let item = self.take_now(comes, |mut back, mut front| {
+                if comes == Comes::Anew && back.giving_way.try_again() {
+                    drop((back, front));
+                    give_way();
+                    comes = Comes::HavingGivenWay;
+                    return;
+                }
+                drop(back);
+                if mutant!("taker_enlists_late") {
+                    drop(front); // An element that comes now is signalled to nobody.
+                    front = self.front.lock.lock();
+                }
+                waited = Self::await_element(&self.front.lock, front, deadline);
+                comes = Comes::Signalled;
+            });
+            match waited {
+                _ if item.is_some() => return Ok(item),
+                Wait::Signalled => {}
                 Wait::TimedOut => return Ok(None),
                 Wait::Interrupted => return Err(Interrupted),
             }
@@ -460,7 +511,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
     }
 
     fn poll(&self) -> Option<S::Item> {
-        self.take_now(false).unwrap_or(None)
+        self.take_now(Comes::Anew, |_, _| ())
     }
 
     fn take(&self) -> Result<S::Item, Interrupted> {

@@ -42,7 +42,7 @@ mod unique;
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, linger,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, give_way, linger,
     sharpen_timed_waits, thread, thread_local,
 };
 /// How many threads the machine runs at a time, and at least one.

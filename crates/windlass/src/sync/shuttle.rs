@@ -107,6 +107,9 @@ impl<T> UnsafeCell<T> {
 /// Lets no time pass: a model looks at every moment anyway.
 pub(crate) fn linger(_is_over: impl Fn() -> bool) {}
 
+/// Does nothing: others run at every moment anyway.
+pub(crate) fn give_way() {}
+
 /// How often a thread looks for what it waits for before it sleeps.
 pub(crate) const LOOKS: u32 = 1;
 

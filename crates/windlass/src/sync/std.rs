@@ -131,6 +131,11 @@ pub(crate) fn linger(is_over: impl Fn() -> bool) {
     }
 }
 
+/// Lets others run that are ready on this core, if there are any.
+pub(crate) fn give_way() {
+    thread::yield_now();
+}
+
 /// How often a thread looks for what it waits for before it sleeps: some microseconds.
 pub(crate) const LOOKS: u32 = 600;
 
