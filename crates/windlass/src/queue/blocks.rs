@@ -26,14 +26,18 @@ type Block<T> = VecDeque<ManuallyDrop<T>>;
 ///
 /// Elements enter at the tail and leave at the head, which is therefore filled only by turning
 /// another block into it. So neither end has to look for its block.
+///
+/// In memory the length lies between the ends: whoever uses one of them needs it too, and has both on
+/// one cache line or two.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Blocks<T> {
     head: Block<T>,
+    len: usize,
+    tail: Block<T>,
     /// Blocks between the ends; none of them is empty.
     middle: VecDeque<Block<T>>,
-    tail: Block<T>,
     spare: Vec<Block<T>>,
-    len: usize,
 }
 
 impl<T> Default for Blocks<T> {

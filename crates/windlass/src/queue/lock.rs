@@ -23,6 +23,7 @@ fn token() -> usize {
 
 /// The mutex around a queue's data.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct QueueLock<S> {
     mutex: Mutex<S>,
     /// The thread that runs user code under the lock, or zero.

@@ -59,24 +59,29 @@ pub(super) struct TwoLock<S> {
     bound: Bound,
 }
 
+// In this and the next types the order of the fields is that in memory: what every element changes
+// comes first and lies together, so that few cache lines go from core to core with it.
 #[derive(Debug)]
+#[repr(C)]
 struct FrontEnd<S> {
-    lock: QueueLock<Front<S>>,
-    /// Elements in the inbox, and the bound, as last left under the front lock: for code that
-    /// runs under both locks and asks for the length.
+    /// Elements in the inbox as last left under the front lock: for code that runs under both locks
+    /// and asks for the length.
     shown_inbox_len: AtomicUsize,
-    shown_capacity: AtomicUsize,
     /// Whether a consumer lingers: it sees what comes, and nobody needs to be woken.
     has_lookout: AtomicBool,
+    lock: QueueLock<Front<S>>,
+    /// The bound, likewise.
+    shown_capacity: AtomicUsize,
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct BackEnd<S> {
-    lock: QueueLock<Back<S>>,
     /// Elements in the outbox. Raised under both locks, lowered under the back lock: so whoever
     /// holds the front lock reads a number that can only be too high by what is taken meanwhile,
     /// and a producer never exceeds the bound.
     outbox_len: AtomicUsize,
+    lock: QueueLock<Back<S>>,
 }
 
 /// Whether the bound can be changed.
@@ -90,6 +95,7 @@ pub(super) enum Bound {
 const UNBOUNDED: usize = usize::MAX;
 
 #[derive(Debug)]
+#[repr(C)]
 struct Front<S> {
     inbox: S,
     takers: WaitQueue,
@@ -99,6 +105,7 @@ struct Front<S> {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Back<S> {
     outbox: S,
     putters: WaitQueue,
