@@ -7,7 +7,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, thread_local, unique};
+use crate::sync::{Mutex, MutexGuard, rounds_of_staying_away, stay_away, thread_local, unique};
 
 thread_local! {
     static TOKEN: usize = unique();
@@ -68,6 +68,22 @@ impl<S> QueueLock<S> {
             self.visitor.load(Ordering::Relaxed) != token(),
             "a queue was used from inside its own predicate, comparison or discipline"
         );
+        self.lock_from_afar()
+    }
+
+    /// Locks after having stayed away for a while, longer from round to round.
+    ///
+    /// The lock is held for some nanoseconds only. If two threads want it again and again, its
+    /// cache line and those of the data go to and fro with every element; a thread that stays away
+    /// lets the other one have dozens of them at the speed of its own cache. One that looks all
+    /// the while, as a mutex does before it sleeps, would drag the line over with every look.
+    fn lock_from_afar(&self) -> MutexGuard<'_, S> {
+        for round in 0..rounds_of_staying_away() {
+            stay_away(round);
+            if let Some(guard) = self.mutex.try_lock() {
+                return guard;
+            }
+        }
         self.mutex.lock()
     }
 

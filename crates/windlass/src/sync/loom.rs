@@ -122,6 +122,12 @@ pub(crate) fn linger(_is_over: impl Fn() -> bool) {}
 /// Does nothing: others run at every moment anyway.
 pub(crate) fn give_way() {}
 
+/// Lets no time pass.
+pub(crate) fn stay_away(_round: u32) {}
+
+/// How often to stay away from a lock before waiting for it.
+pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = 0;
+
 /// How often a thread looks for what it waits for before it sleeps.
 pub(crate) const LOOKS: u32 = 1;
 

@@ -43,7 +43,7 @@ mod unique;
 pub(crate) use backend::model;
 pub(crate) use backend::{
     Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, give_way, linger,
-    sharpen_timed_waits, thread, thread_local,
+    sharpen_timed_waits, stay_away, thread, thread_local,
 };
 /// How many threads the machine runs at a time, and at least one.
 pub(crate) fn available_parallelism() -> usize {
@@ -58,6 +58,15 @@ pub(crate) fn looks() -> u32 {
         1 => 0,
         _ => backend::LOOKS,
     })
+}
+
+/// How often a thread stays away from a lock before it waits for it; never on a machine where
+/// nobody can let go of it meanwhile.
+pub(crate) fn rounds_of_staying_away() -> u32 {
+    if looks() == 0 {
+        return 0;
+    }
+    backend::ROUNDS_OF_STAYING_AWAY
 }
 
 pub(crate) use clock::Deadline;

@@ -131,6 +131,16 @@ pub(crate) fn linger(is_over: impl Fn() -> bool) {
     }
 }
 
+/// Keeps the core busy with nothing, four times as long in each round; some microseconds in all.
+pub(crate) fn stay_away(round: u32) {
+    for _ in 0..4 << (2 * round) {
+        std::hint::spin_loop();
+    }
+}
+
+/// How often to stay away from a lock before waiting for it.
+pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = 4;
+
 /// Lets others run that are ready on this core, if there are any.
 pub(crate) fn give_way() {
     thread::yield_now();
