@@ -35,6 +35,7 @@ const UNSAFE: &[&str] = &[
     "task/cell.rs",
     "task/erased.rs",
     "task/models.rs",
+    "sync/once_box.rs",
     "sync/parker.rs",
 ];
 

@@ -36,6 +36,7 @@ pub(crate) fn carries(mutant: &str) -> bool {
 }
 
 pub(crate) mod clock;
+mod once_box;
 mod parker;
 mod unique;
 
@@ -71,5 +72,6 @@ pub(crate) fn rounds_of_staying_away() -> u32 {
 
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
+pub(crate) use once_box::OnceBox;
 pub(crate) use parker::{Parker, Woken};
 pub(crate) use unique::unique;

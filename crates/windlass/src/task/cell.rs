@@ -4,7 +4,7 @@
 //! the winner of `start`, or, while nobody has started, to the winner of `cancel` or `claim`. The
 //! one runner takes the body out and writes the outcome in its place before `DONE` is published
 //! without `CANCELLED` and `CLAIMED`; afterwards it is only read. Whoever has won `claim` writes to
-//! a place apart, *set*, before `DONE` is published with `CLAIMED`: so the content is never in
+//! a place apart, the *completion*, before `DONE` is published with `CLAIMED`: so the content is never in
 //! dispute between the two. The *runner* pointer is followed only by a canceller that has set
 //! `INTERRUPTING`, and the runner does not leave `run` while that bit is set, so the record it
 //! points to is alive.
@@ -20,6 +20,7 @@
 
 mod awaiting;
 
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -51,8 +52,6 @@ pub(super) struct Head {
 pub(super) struct Cell<T, B, W = ()> {
     head: Head,
     content: UnsafeCell<Contained<Content<T, B>>>,
-    /// The outcome of a task that was completed from outside.
-    set: UnsafeCell<Contained<Box<Result<T, Failure>>>>,
     /// When it is due: a [`Schedule`], or nothing.
     when: W,
 }
@@ -68,6 +67,21 @@ enum Content<T, B> {
 unsafe impl<T: Send, B: Send, W: Send + Sync> Sync for Cell<T, B, W> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
+
+/// The outcome of a task that was completed from outside; of whatever type, so that it can lie among
+/// what most tasks never have.
+#[derive(Debug)]
+pub(super) struct Completion(UnsafeCell<Contained<Box<dyn Any + Send>>>);
+
+impl Default for Completion {
+    fn default() -> Self {
+        Self(UnsafeCell::new(Contained::empty()))
+    }
+}
+
+// SAFETY: it is reached by one thread at a time, or read only and then `Sync`, as the header of this
+// file says.
+unsafe impl Sync for Completion {}
 
 /// What a [`Ref`] can refer to.
 ///
@@ -194,7 +208,6 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
         let cell = Box::new(Self {
             head,
             content: UnsafeCell::new(Contained::new(Content::Body(body))),
-            set: UnsafeCell::new(Contained::empty()),
             when,
         });
         NonNull::from(Box::leak(cell))
@@ -265,23 +278,6 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
         finished
     }
 
-    /// The outcome of a task that is done and was not cancelled, in its place.
-    fn look(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
-        if state.is_claimed() {
-            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through; and who reads in
-            // place does not take at the same time.
-            let set = self.set.with(|set| unsafe { &*set });
-            return set.get().map(|outcome| &**outcome);
-        }
-        // SAFETY: `DONE` alone was seen, so the runner is through; and who reads in place does not
-        // take at the same time.
-        let content = self.content.with(|content| unsafe { &*content });
-        match content.get() {
-            Some(Content::Outcome(outcome)) => Some(outcome),
-            _ => None,
-        }
-    }
-
     /// Releases those who wait for a task that has not run and never will, and drops its body.
     fn settle_unstarted(&self, awaited: bool) -> Callbacks {
         let callbacks = self.head.release_if(awaited);
@@ -290,6 +286,26 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
             discard(self.take_content());
         }
         callbacks
+    }
+}
+
+impl<T: Send + 'static, B: Body<T>, W: When> Cell<T, B, W> {
+    /// The outcome of a task that is done and was not cancelled, in its place.
+    fn look(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
+        if state.is_claimed() {
+            let completion = self.head.header.completion();
+            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through; and who reads in
+            // place does not take at the same time.
+            let place = completion.0.with(|place| unsafe { &*place });
+            return place.get()?.downcast_ref();
+        }
+        // SAFETY: `DONE` alone was seen, so the runner is through; and who reads in place does not
+        // take at the same time.
+        let content = self.content.with(|content| unsafe { &*content });
+        match content.get() {
+            Some(Content::Outcome(outcome)) => Some(outcome),
+            _ => None,
+        }
     }
 }
 
@@ -387,6 +403,11 @@ impl Head {
 
     pub(super) fn state(&self) -> Snapshot {
         self.state.load()
+    }
+
+    /// Says whether the task is to be cancelled when its handle is dropped.
+    pub(super) fn set_held(&self, held: bool) {
+        self.state.set_held(held);
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -490,10 +511,11 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: When> Awaitable<T> for Cell<T, 
             return self.look(state).map(failure_of);
         }
         let taken = if state.is_claimed() {
+            let completion = self.head.header.completion();
             // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through, and the caller is
             // the only reader.
-            let set = self.set.with_mut(|set| unsafe { (*set).take() });
-            set.map(|outcome| *outcome)
+            let taken = completion.0.with_mut(|place| unsafe { (*place).take() });
+            taken.and_then(|outcome| outcome.downcast().ok().map(|outcome| *outcome))
         } else {
             match self.take_content() {
                 Some(Content::Outcome(outcome)) => Some(outcome),
@@ -530,10 +552,10 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: When> Awaitable<T> for Cell<T, 
             return false;
         };
         let failed = outcome.is_err();
-        self.set.with_mut(|set| {
+        self.head.header.completion().0.with_mut(|place| {
             // SAFETY: the caller has won the claim, which is won once, and nobody reads before
             // `DONE` is published with `CLAIMED`.
-            unsafe { (*set).put(Box::new(outcome)) }
+            unsafe { (*place).put(Box::new(outcome)) }
         });
         let awaited = self.head.state.publish(failed);
         self.head.call(if before.is_running() {

@@ -40,8 +40,6 @@ const ONLY_WAKER: u64 = 0;
 #[doc(alias = "Future")]
 pub struct TaskHandle<T> {
     task: Ref<dyn Awaitable<T>>,
-    cancels_on_drop: bool,
-    polled: bool,
 }
 
 impl<T> TaskHandle<T> {
@@ -54,11 +52,7 @@ impl<T> TaskHandle<T> {
 impl<T: Send + 'static> TaskHandle<T> {
     #[inline]
     pub(super) fn new(task: Ref<dyn Awaitable<T>>) -> Self {
-        Self {
-            task,
-            cancels_on_drop: false,
-            polled: false,
-        }
+        Self { task }
     }
 
     /// Waits for the task and gives its value.
@@ -217,8 +211,8 @@ impl<T: Send + 'static> TaskHandle<T> {
     }
 
     /// Makes the task be cancelled, and its thread interrupted, when this handle is dropped.
-    pub fn cancel_on_drop(mut self) -> Self {
-        self.cancels_on_drop = true;
+    pub fn cancel_on_drop(self) -> Self {
+        self.task.head().set_held(true);
         self
     }
 
@@ -226,11 +220,11 @@ impl<T: Send + 'static> TaskHandle<T> {
     ///
     /// Do so before the value has been taken: what is taken is gone. A shared handle detaches the
     /// task when it is dropped, also where this one was to cancel it.
-    pub fn share(mut self) -> SharedHandle<T>
+    pub fn share(self) -> SharedHandle<T>
     where
         T: Sync,
     {
-        self.cancels_on_drop = false;
+        self.task.head().set_held(false);
         SharedHandle::new(self.task.clone())
     }
 }
@@ -238,8 +232,7 @@ impl<T: Send + 'static> TaskHandle<T> {
 impl<T: Send + 'static> Future for TaskHandle<T> {
     type Output = Result<T, ExecutionError>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.polled = true;
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if !self.task.head().poll_done(ONLY_WAKER, context.waker()) {
             return Poll::Pending;
         }
@@ -253,10 +246,11 @@ impl<T: Send + 'static> Future for TaskHandle<T> {
 
 impl<T> Drop for TaskHandle<T> {
     fn drop(&mut self) {
-        if self.polled {
+        let state = self.task.head().state();
+        if state.is_awaited() {
             self.task.head().forget_waker(ONLY_WAKER);
         }
-        if self.cancels_on_drop {
+        if state.is_held() {
             crate::containment::contain(|| {
                 self.task.cancel(true, Cancellation::Requested);
             });

@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::cell::Completion;
 use super::error::Cancellation;
 use super::id::TaskId;
 use super::waiters::Waiters;
 use crate::containment::discard;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::clock;
+use crate::sync::{OnceBox, clock};
 
 /// What a user has attached to a task.
 #[derive(Clone, Default)]
@@ -45,7 +46,7 @@ pub(crate) struct Header {
     id: TaskId,
     /// When it was queued, as nanoseconds since the process's first look at a clock; zero: never.
     queued_at: AtomicU64,
-    rare: OnceLock<Box<Rare>>,
+    rare: OnceBox<Rare>,
 }
 
 /// What most tasks never have.
@@ -53,6 +54,7 @@ pub(crate) struct Header {
 struct Rare {
     labels: Option<Arc<Labels>>,
     waiters: Waiters,
+    completion: Completion,
 }
 
 impl Header {
@@ -70,7 +72,7 @@ impl Header {
         Self {
             id,
             queued_at: AtomicU64::new(0),
-            rare: OnceLock::new(),
+            rare: OnceBox::new(),
         }
     }
 
@@ -78,12 +80,12 @@ impl Header {
         Self {
             id,
             queued_at: AtomicU64::new(0),
-            rare: OnceLock::from(Box::new(rare)),
+            rare: OnceBox::from(Box::new(rare)),
         }
     }
 
     fn rare(&self) -> Option<&Rare> {
-        self.rare.get().map(|rare| &**rare)
+        self.rare.get()
     }
 
     pub(crate) const fn id(&self) -> TaskId {
@@ -109,7 +111,12 @@ impl Header {
 
     /// Those who wait for the end of the task.
     pub(super) fn waiters(&self) -> &Waiters {
-        &self.rare.get_or_init(Box::default).waiters
+        &self.rare.get_or_init(Rare::default).waiters
+    }
+
+    /// What a task that was completed from outside was completed with.
+    pub(super) fn completion(&self) -> &Completion {
+        &self.rare.get_or_init(Rare::default).completion
     }
 
     pub(super) fn set_queued_at(&self, at: Instant) {

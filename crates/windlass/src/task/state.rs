@@ -37,6 +37,8 @@ const INTERRUPTING: u64 = 1 << 4;
 const AWAITED: u64 = 1 << 5;
 /// Somebody has claimed the right to complete the task from outside; with `DONE`: and has done so.
 const CLAIMED: u64 = 1 << 6;
+/// The handle is to cancel the task when it is dropped.
+const HELD: u64 = 1 << 7;
 /// With `CANCELLED`: why, as a number of four bits from here on.
 const WHY_SHIFT: u32 = 8;
 /// Why it will have been cancelled if it is dropped unrun, as a number of four bits from here on.
@@ -105,8 +107,12 @@ impl Snapshot {
     const fn refs(self) -> u64 {
         self.0 / REF
     }
-    const fn is_awaited(self) -> bool {
+    pub(super) const fn is_awaited(self) -> bool {
         self.0 & AWAITED != 0
+    }
+    /// Whether the task is to end with its handle.
+    pub(super) const fn is_held(self) -> bool {
+        self.0 & HELD != 0
     }
 }
 
@@ -247,6 +253,15 @@ impl State {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
                 Some((now & !(NUMBER << FATE_SHIFT)) | (u64::from(fate) << FATE_SHIFT))
             });
+    }
+
+    /// Says whether the task is to end with its handle.
+    pub(super) fn set_held(&self, held: bool) {
+        if held {
+            self.0.fetch_or(HELD, Ordering::Relaxed);
+        } else {
+            self.0.fetch_and(!HELD, Ordering::Relaxed);
+        }
     }
 
     /// Counts one reference more.
