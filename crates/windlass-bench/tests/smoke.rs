@@ -91,6 +91,10 @@ fn a_record_becomes_a_document_with_plots() {
         text.contains("| **windlass** |") && text.contains("| rayon |"),
         "{text}"
     );
+    assert!(
+        text.contains("## Goals") && text.contains("not measured"),
+        "{text}"
+    );
     let plot = document.with_extension("").join("w1-throughput.svg");
     assert!(fs::read_to_string(plot).unwrap().starts_with("<svg"));
 }

@@ -56,6 +56,11 @@ impl Row {
         self.peer.starts_with("windlass")
     }
 
+    /// Whether the row is of a pool of Windlass's, and not of one with an addition.
+    pub(crate) fn is_pool_of_ours(&self) -> bool {
+        self.is_ours() && !self.peer.contains('+')
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "workload": self.workload,

@@ -45,22 +45,23 @@ impl<'a> Ranking<'a> {
         ratio.is_finite().then_some(ratio)
     }
 
-    /// Plain Windlass, or else the best of ours, if any takes part.
-    pub(crate) fn windlass(&self) -> Option<&'a Row> {
-        let mut ours = self.rows.iter().filter(|row| row.is_ours());
-        let plain = ours.clone().find(|row| row.peer == "windlass");
-        plain.or_else(|| ours.next()).copied()
+    /// Those of ours that are a pool of their own, best first, each with its ratio to the rival;
+    /// not Windlass with an addition, nor the rival itself.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'a Row, f64)> {
+        let is_rival = |row: &Row| self.rival.is_some_and(|rival| rival.peer == row.peer);
+        let pools = self.rows.iter().filter(|row| row.is_pool_of_ours());
+        pools.filter_map(move |row| {
+            let ratio = self.ratio(row).filter(|_| !is_rival(row))?;
+            Some((*row, ratio))
+        })
     }
 
-    /// The one line that sums up: Windlass against the best peer.
-    pub(crate) fn verdict(&self) -> Option<String> {
-        let (ours, rival) = (self.windlass()?, self.rival?);
-        if std::ptr::eq(ours, rival) {
-            return None;
-        }
-        let ratio = self.ratio(ours)?;
-        let (ours, rival) = (&ours.peer, &rival.peer);
-        Some(format!("{ours} / best peer ({rival}) = {ratio:.2}"))
+    /// The lines that sum up: each of our pools against the best peer.
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = String> {
+        self.pools().map(|(ours, ratio)| {
+            let rival = self.rival.map_or("", |rival| &rival.peer);
+            format!("{} / best peer ({rival}) = {ratio:.2}", ours.peer)
+        })
     }
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn text(title: &str, ranking: &Ranking<'_>) -> String {
             digits(row.p90),
         );
     }
-    if let Some(verdict) = ranking.verdict() {
+    for verdict in ranking.verdicts() {
         let _ = writeln!(text, "  {verdict}");
     }
     text
@@ -146,6 +147,33 @@ mod tests {
         let ranking = Ranking::new(&rows, Rival::BestPeer);
         assert_eq!(ranking.rows[0].peer, "windlass");
         assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
+    }
+
+    #[test]
+    fn each_of_our_pools_has_a_verdict_and_no_addition_has() {
+        let rows = [
+            row("windlass", 5.0, Unit::Nanos),
+            row("windlass+box", 6.0, Unit::Nanos),
+            row("windlass-fork-join", 20.0, Unit::Nanos),
+            row("rayon", 10.0, Unit::Nanos),
+        ];
+        let verdicts: Vec<_> = Ranking::new(&rows, Rival::BestPeer).verdicts().collect();
+        assert_eq!(
+            verdicts,
+            [
+                "windlass / best peer (rayon) = 0.50",
+                "windlass-fork-join / best peer (rayon) = 2.00"
+            ]
+        );
+    }
+
+    #[test]
+    fn plain_windlass_is_not_compared_with_itself() {
+        let rows = [
+            row("windlass", 5.0, Unit::Nanos),
+            row("windlass+hooks", 6.0, Unit::Nanos),
+        ];
+        assert_eq!(Ranking::new(&rows, Rival::Plain).pools().count(), 0);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Windlass's fork-join pool: joins, and tasks from outside and inside.
 
-use windlass::Submit;
 use windlass::forkjoin::{self, ForkJoinPool};
+use windlass::{Submit, TaskHandle};
 
-use super::family::{ForkJoin, Peer, Pool};
+use super::family::{ForkJoin, Peer, Pool, Returning};
 
 pub(crate) struct WindlassForkJoin(ForkJoinPool);
 
@@ -19,6 +19,23 @@ impl Pool for WindlassForkJoin {
     #[inline]
     fn execute(&self, body: impl FnOnce() + Send + 'static) {
         self.0.execute(body).expect("the pool is not shut down");
+    }
+}
+
+impl Returning for WindlassForkJoin {
+    type Handle<T: Send + 'static> = TaskHandle<T>;
+
+    #[inline]
+    fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> TaskHandle<T> {
+        Submit::submit(&self.0, body).expect("the pool is not shut down")
+    }
+
+    #[inline]
+    fn get<T: Send + 'static>(&self, mut handle: TaskHandle<T>) -> T {
+        handle.get().expect("the task returns")
     }
 }
 

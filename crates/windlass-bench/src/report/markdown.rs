@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::Record;
+use super::goals;
 use super::plots::Plot;
 use crate::harness::point::Point;
 use crate::harness::record::Row;
@@ -27,6 +28,7 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
     let mut text = OPENING.to_owned();
     setting(&mut text, &record.setting);
     notices(&mut text, &record.notices);
+    goals::write(&mut text, &record.rows);
     let all = workloads::all();
     summary(&mut text, &all, &record.rows);
     for workload in &all {
@@ -51,7 +53,7 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
     text
 }
 
-fn line(text: &mut String, line: &str) {
+pub(super) fn line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }
@@ -85,29 +87,34 @@ fn notices(text: &mut String, notices: &[String]) {
     }
 }
 
-/// Windlass against the best peer, one line for each point and metric.
+/// Our pools against the best peer, a line for each pool, point and metric.
 fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
     line(text, "\n## Windlass and the best peer\n");
     line(text, "A ratio below one says that Windlass is ahead.\n");
     line(
         text,
-        "| workload | point | figure | Windlass | best peer | ratio |",
+        "| workload | point | figure | which of ours | Windlass | best peer | ratio |",
     );
-    line(text, "|---|---|---|---|---|---|");
+    line(text, "|---|---|---|---|---|---|---|");
     for group in table::groups(rows) {
         let first = group[0];
         let Some(workload) = all.iter().find(|one| one.id == first.workload) else {
             continue;
         };
         let ranking = Ranking::new(group, workload.rival);
-        let (Some(ours), Some(rival)) = (ranking.windlass(), ranking.rival) else {
+        let Some(rival) = ranking.rival else {
             continue;
         };
-        if let Some(ratio) = ranking.ratio(ours).filter(|_| ours.peer != rival.peer) {
+        // Timers are what the scheduled pool is for; beside the plain one it would only be a line
+        // more.
+        let has_plain = ranking.rows.iter().any(|row| row.peer == "windlass");
+        let is_told = |ours: &Row| !(has_plain && ours.peer == "windlass-scheduled");
+        for (ours, ratio) in ranking.pools().filter(|(ours, _)| is_told(ours)) {
             let cells = [
                 first.workload.clone(),
                 first.point.to_string(),
                 format!("{}, {}", first.metric, first.unit),
+                ours.peer.clone(),
                 digits(ours.median),
                 format!("{} {}", rival.peer, digits(rival.median)),
                 format!("{ratio:.2}"),

@@ -1,6 +1,7 @@
 //! The document: tables and plots from a record.
 
 mod bars;
+mod goals;
 mod lines;
 mod markdown;
 mod plots;

@@ -72,6 +72,7 @@ macro_rules! returning {
         $crate::harness::workload::entrants![
             $run;
             $crate::peers::Windlass,
+            $crate::peers::WindlassForkJoin,
             $crate::peers::RustyPool,
             $crate::peers::ExecutorsChannel,
             $crate::peers::ExecutorsStealing,
