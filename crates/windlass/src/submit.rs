@@ -28,6 +28,7 @@ pub trait Submit: Executor {
     /// # Errors
     ///
     /// [`RejectedExecution`], with the task.
+    #[inline]
     fn execute(&self, body: impl FnOnce() + Send + 'static) -> Result<TaskId, RejectedExecution> {
         let task = self.prepare(TaskBuilder::new()).build(body);
         let id = task.id();

@@ -25,7 +25,7 @@
 //!
 //! A swap moves the cache lines of the inbox from the producer's core to the consumer's, and the
 //! producer's next element moves them back. For a batch of three that costs more than all the rest.
-//! So a consumer that has used up a small batch *lingers* for about a microsecond before it looks
+//! So a consumer that has used up a small batch *lingers* for some microseconds before it looks
 //! at the inbox again: a producer at full speed has dozens of elements there by then, and one that
 //! is just about to bring its next element need not wake anybody. While it lingers it counts as a
 //! taker on its way. If it finds the outbox filled when it comes, whoever filled that has signalled
@@ -120,12 +120,24 @@ struct Back<S> {
 struct Lingering {
     /// Whether the last batch was a small one that somebody is to linger after.
     is_due: bool,
+    /// Batches of a single element in a row.
+    singles: u32,
     worth: Worth,
 }
 
 impl Lingering {
     fn after_batch(&mut self, len: usize) {
         self.is_due = len < SMALL_BATCH && self.worth.try_again();
+        self.singles = if len == 1 {
+            self.singles.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
+    /// How often to look at the inbox meanwhile.
+    fn looks(&self) -> u32 {
+        if self.singles < SOME { SELDOM } else { OFTEN }
     }
 }
 
@@ -165,6 +177,13 @@ const FORGIVEN: u32 = 16;
 
 /// After many attempts in vain, there is one at `2^MOST_LEFT_OUT` occasions.
 const MOST_LEFT_OUT: u32 = 3;
+
+/// How often a consumer that lingers looks at the inbox. Seldom where elements come thick and fast:
+/// by the first look, after some microseconds, there are dozens. Often after some that came one by
+/// one: their producer may wait for each before it brings the next.
+const SELDOM: u32 = 4;
+const OFTEN: u32 = 24;
+const SOME: u32 = 4;
 
 /// A batch of fewer elements makes the next look at the inbox wait.
 const SMALL_BATCH: usize = 32;
@@ -308,16 +327,22 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     /// this thread looks out for elements.
     #[inline(always)]
     fn lock_back(&self) -> BackGuard<'_, S> {
-        let mut back = self.back.lock.lock();
+        let back = self.back.lock.lock();
         if back.outbox.len() > 0 || !back.lingering.is_due {
             return back;
         }
+        self.linger(back)
+    }
+
+    #[cold]
+    fn linger<'a>(&'a self, mut back: BackGuard<'a, S>) -> BackGuard<'a, S> {
         back.lingering.is_due = false;
+        let looks = back.lingering.looks();
         drop(back);
         let front = &self.front;
         front.has_lookout.store(true, Ordering::Relaxed);
         let something_came = || front.shown_inbox_len.load(Ordering::Relaxed) > 0;
-        linger(something_came);
+        linger(looks, something_came);
         // Whoever has seen the lookout has left its element before this thread looks at the inbox,
         // and whoever comes after that does not see it: the front lock orders both.
         let stays = mutant!("lookout_is_never_over");

@@ -105,7 +105,7 @@ impl<T> UnsafeCell<T> {
 }
 
 /// Lets no time pass: a model looks at every moment anyway.
-pub(crate) fn linger(_is_over: impl Fn() -> bool) {}
+pub(crate) fn linger(_looks: u32, _is_over: impl Fn() -> bool) {}
 
 /// Does nothing: others run at every moment anyway.
 pub(crate) fn give_way() {}

@@ -114,15 +114,16 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Keeps the core busy for a moment, a microsecond at least and four at most, which is less than
-/// it costs to sleep and be woken; looks from time to time whether it is over. Where there is but
-/// one core, nothing can come to pass meanwhile.
-pub(crate) fn linger(is_over: impl Fn() -> bool) {
+/// Keeps the core busy for a moment, some microseconds at most, which is less than it costs to
+/// sleep and be woken; looks whether it is over so many times. Each look takes the cache line from
+/// whoever is about to write to it. Where there is but one core, nothing can come to pass meanwhile.
+pub(crate) fn linger(looks: u32, is_over: impl Fn() -> bool) {
+    const MOMENT: u32 = 384;
     if super::looks() == 0 {
         return;
     }
-    for _ in 0..4 {
-        for _ in 0..96 {
+    for _ in 0..looks {
+        for _ in 0..MOMENT / looks {
             std::hint::spin_loop();
         }
         if is_over() {

@@ -61,6 +61,7 @@ impl TaskBuilder {
     }
 
     /// Makes the task, without a handle.
+    #[inline]
     pub fn build(self, body: impl FnOnce() + Send + 'static) -> Task {
         Task::plain(TaskId::next(), self.labels, body)
     }

@@ -91,6 +91,7 @@ impl Task {
         TaskBuilder::new()
     }
 
+    #[inline]
     fn plain<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,

@@ -12,6 +12,9 @@ use crate::sync::{Deadline, linger, mutant};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
 
+/// How often a thread that lingers looks: often, since only the runner writes here, and once.
+const LOOKS: u32 = 48;
+
 impl Head {
     /// Waits until the task is done.
     pub(in crate::task) fn wait(&self, deadline: Deadline) -> Result<(), ExecutionError> {
@@ -26,7 +29,7 @@ impl Head {
             return Err(ExecutionError::TimedOut);
         }
         // A short task is over before this thread would be asleep.
-        linger(|| self.state.load().is_done());
+        linger(LOOKS, || self.state.load().is_done());
         // Mutant: the end comes between the two, and nobody sees this thread.
         if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             return Ok(());
