@@ -162,7 +162,9 @@ impl<T> Drop for Blocks<T> {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{BLOCK, Blocks};
+    use std::rc::Rc;
+
+    use super::{BLOCK, Blocks, SPARE};
     use crate::queue::sequence::Sequence;
 
     fn filled(count: usize) -> Blocks<usize> {
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(blocks.iter().next(), Some(&0));
         let drained = blocks.drain();
         assert!(drained.iter().copied().eq(0..3 * BLOCK + 7));
-        assert_eq!(blocks.pop(), None);
+        assert_eq!((blocks.len(), blocks.pop()), (0, None));
         blocks.push(1);
         assert_eq!(blocks.pop(), Some(1));
     }
@@ -217,5 +219,41 @@ mod tests {
                 .copied()
                 .eq((0..2 * BLOCK + 5).filter(|item| item % 3 == 0))
         );
+    }
+
+    #[test]
+    fn a_long_sequence_lies_in_full_blocks_of_one_size() {
+        let blocks = filled(3 * BLOCK + 7);
+        let sizes = blocks.blocks().map(|block| (block.len(), block.capacity()));
+        let full = (BLOCK, BLOCK);
+        assert!(sizes.eq([(0, 0), full, full, full, (7, BLOCK)]));
+    }
+
+    #[test]
+    fn a_few_empty_blocks_are_kept_and_used_again() {
+        let mut blocks = filled((SPARE + 3) * BLOCK);
+        blocks.drain();
+        assert_eq!(blocks.spare.len(), SPARE);
+        assert!(blocks.spare.iter().all(|block| block.capacity() == BLOCK));
+        blocks.push(1);
+        assert_eq!(blocks.spare.len(), SPARE - 1);
+    }
+
+    #[test]
+    fn a_place_without_memory_is_not_kept() {
+        let mut blocks = filled(0);
+        assert_eq!(blocks.pop(), None);
+        assert!(blocks.spare.is_empty());
+    }
+
+    #[test]
+    fn what_is_left_is_dropped_with_the_sequence() {
+        let witness = Rc::new(());
+        let mut blocks = Blocks::default();
+        (0..2 * BLOCK).for_each(|_| blocks.push(Rc::clone(&witness)));
+        assert!(blocks.pop().is_some());
+        assert_eq!(Rc::strong_count(&witness), 2 * BLOCK);
+        drop(blocks);
+        assert_eq!(Rc::strong_count(&witness), 1);
     }
 }
