@@ -203,6 +203,14 @@ mod tests {
     }
 
     #[test]
+    fn elements_leave_in_order_whatever_the_order_of_their_arrival() {
+        // Each number below 101 once, in no order.
+        let keys: Vec<u32> = (0..101).map(|number| number * 37 % 101).collect();
+        let order = sorted(heap_of(&keys));
+        assert!(order.iter().map(|entry| entry.0).eq(0..101));
+    }
+
+    #[test]
     fn removing_any_element_keeps_the_order_of_the_rest() {
         let keys = [5, 3, 8, 1, 9, 2, 7, 3, 3, 0, 6];
         for at in 0..keys.len() {
@@ -211,6 +219,22 @@ mod tests {
             let mut expected = sorted(heap_of(&keys));
             expected.retain(|entry| *entry != removed);
             assert_eq!(sorted(heap), expected, "without place {at}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_elements_can_be_retained() {
+        let keys = [5, 3, 8, 1, 9, 2, 7, 3, 3, 0, 6];
+        for kept in 0..=keys.len() {
+            let mut heap = heap_of(&keys);
+            let rest: Vec<_> = heap.iter().skip(keys.len() - kept).copied().collect();
+            let keep: Vec<bool> = heap.iter().map(|entry| rest.contains(entry)).collect();
+            let removed = heap.retain(&keep, |a, b| a.0.cmp(&b.0));
+            assert_eq!((removed.len(), heap.len()), (keys.len() - kept, kept));
+            let mut expected = rest;
+            expected.sort_unstable();
+            assert_eq!(heap.peek(), expected.first());
+            assert_eq!(sorted(heap), expected);
         }
     }
 
