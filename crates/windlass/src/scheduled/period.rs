@@ -230,7 +230,7 @@ impl fmt::Debug for Period {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use super::{Beat, Calendar, MissedRuns, Period, next_beat, next_in};
+    use super::{Beat, Calendar, MissedRuns, Period, SET_BACK, mix, next_beat, next_in};
     use crate::sync::clock::{self, Clock, TestClock};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -257,6 +257,64 @@ mod tests {
             );
             assert_eq!(next_beat(due, due + SECOND, SECOND, missed), due + SECOND);
         }
+    }
+
+    #[test]
+    fn a_run_that_ends_on_a_beat_skips_to_that_beat() {
+        let due = clock::now();
+        let now = due + SECOND * 3;
+        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Skip), now);
+    }
+
+    #[test]
+    fn only_a_rate_or_a_delay_of_nothing_never_rests() {
+        assert!(Period::fixed_rate(Duration::ZERO).is_zero());
+        assert!(Period::fixed_delay(Duration::ZERO).is_zero());
+        assert!(!Period::fixed_rate(SECOND).is_zero());
+        assert!(!Period::calendar(Hourly).is_zero());
+    }
+
+    #[test]
+    fn the_first_beat_is_after_the_initial_delay_and_the_next_after_the_period() {
+        let test = TestClock::new();
+        let clock = Clock::Test(test.clone());
+        let start = test.now();
+        let rate = Period::fixed_rate(SECOND * 10).starting_in(SECOND);
+        let delay = Period::fixed_delay(SECOND * 10).starting_in(SECOND);
+        let first = Beat::at(start + SECOND);
+        assert_eq!(rate.first(&clock), Some(first));
+        assert_eq!(delay.first(&clock), Some(first));
+        test.advance(SECOND * 5);
+        assert_eq!(
+            rate.next(first, &clock),
+            Some(Beat::at(first.at + SECOND * 10))
+        );
+        assert_eq!(
+            delay.next(first, &clock),
+            Some(Beat::at(start + SECOND * 15))
+        );
+    }
+
+    #[test]
+    fn a_debug_text_says_how_it_repeats() {
+        let rate = Period::fixed_rate(SECOND).on_missed(MissedRuns::Skip);
+        assert_eq!(
+            format!("{rate:?}"),
+            "Period { fixed_rate: 1s, missed: Skip, jitter: 0ns }"
+        );
+    }
+
+    #[test]
+    fn without_jitter_a_beat_is_kept_to_the_nanosecond() {
+        let beat = Beat::at(clock::now());
+        assert_eq!(Period::fixed_rate(SECOND).jittered(beat, 1), beat.at);
+    }
+
+    #[test]
+    fn jitter_is_drawn_from_splitmix64() {
+        // The first outputs of the published generator for these seeds.
+        assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
     }
 
     #[test]
@@ -302,5 +360,15 @@ mod tests {
         let right = Clock::Test(TestClock::starting_at(hour(10)));
         let next = next_in(&Hourly, Some(hour(100)), &right).unwrap();
         assert_eq!(next.wall, Some(hour(11)));
+    }
+
+    #[test]
+    fn a_time_of_day_set_back_by_less_than_three_hours_repeats_nothing() {
+        assert_eq!(SET_BACK, Duration::from_secs(10_800));
+        let set_back = Clock::Test(TestClock::starting_at(hour(10)));
+        let next_after = |last| next_in(&Hourly, Some(last), &set_back).unwrap().wall;
+        let moment = Duration::from_nanos(1);
+        assert_eq!(next_after(hour(13) - moment), Some(hour(13)));
+        assert_eq!(next_after(hour(13)), Some(hour(11)));
     }
 }
