@@ -288,7 +288,7 @@ mod tests {
 
     use super::TimerHeap;
     use crate::queue::Discipline;
-    use crate::sync::clock::{self, Clock};
+    use crate::sync::clock::{self, Clock, TestClock};
     use crate::task::{Home, Schedule, Task, TaskBuilder, TaskHandle, TaskId};
 
     struct Nowhere;
@@ -319,12 +319,24 @@ mod tests {
     }
 
     fn names(heap: &mut TimerHeap) -> Vec<u64> {
-        let next = |task: Task| {
-            task.name()
-                .and_then(|name| name.parse().ok())
-                .expect("a number")
-        };
-        std::iter::from_fn(|| heap.pop()).map(next).collect()
+        std::iter::from_fn(|| heap.pop())
+            .map(|task| number(&task))
+            .collect()
+    }
+
+    fn number(task: &Task) -> u64 {
+        let number = task.name().and_then(|name| name.parse().ok());
+        number.expect("a number")
+    }
+
+    /// A heap of tasks that are due at these seconds of its clock.
+    fn due_at_seconds(clock: &TestClock, seconds: &[u64]) -> TimerHeap {
+        let start = clock.now();
+        let mut heap = TimerHeap::new(Clock::Test(clock.clone()));
+        for &name in seconds {
+            drop(due_at(&mut heap, start + Duration::from_secs(name), name));
+        }
+        heap
     }
 
     #[test]
@@ -407,5 +419,84 @@ mod tests {
         assert_eq!(heap.retain(&keep).len(), 2);
         assert_eq!(names(&mut heap), [10_000, 30_000, 40_000, 50_000, 60_000]);
         drop(handles);
+    }
+
+    #[test]
+    fn the_times_of_the_first_two_are_known() {
+        let clock = TestClock::new();
+        let start = clock.now();
+        let second = |number| Some(start + Duration::from_secs(number));
+        let mut heap = due_at_seconds(&clock, &[30, 10, 40, 20]);
+        let mut seen = Vec::new();
+        while let Some(first) = heap.peek().map(number) {
+            seen.push((first, heap.ready_at(), heap.ready_next_at()));
+            assert_eq!(heap.pop().as_ref().map(number), Some(first));
+        }
+        let expected = [
+            (10, second(10), second(20)),
+            (20, second(20), second(30)),
+            (30, second(30), second(40)),
+            (40, second(40), None),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((heap.ready_at(), heap.ready_next_at()), (None, None));
+    }
+
+    #[test]
+    fn a_task_that_is_due_earlier_becomes_the_first() {
+        let clock = TestClock::new();
+        let heap = due_at_seconds(&clock, &[20, 30, 10]);
+        assert_eq!(heap.ready_at(), Some(clock.now() + Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn the_time_of_the_first_outlives_what_happens_behind_it() {
+        let clock = TestClock::new();
+        let start = clock.now();
+        let mut heap = due_at_seconds(&clock, &[10, 30, 20, 40]);
+        assert_eq!(number(&heap.remove(1)), 30);
+        assert_eq!(heap.ready_at(), Some(start + Duration::from_secs(10)));
+        assert_eq!(names(&mut heap), [10, 20, 40]);
+    }
+
+    #[test]
+    fn entries_tell_time_and_order_of_arrival() {
+        let clock = TestClock::new();
+        let start = clock.now();
+        let heap = due_at_seconds(&clock, &[20, 10, 20]);
+        let second = |number| start + Duration::from_secs(number);
+        let mut entries: Vec<_> = heap
+            .entries()
+            .map(|(due, sequence, task)| (due, sequence, number(task)))
+            .collect();
+        entries.sort_unstable();
+        let expected = [
+            (second(10), 2, 10),
+            (second(20), 1, 20),
+            (second(20), 3, 20),
+        ];
+        assert_eq!(entries, expected);
+    }
+
+    #[test]
+    fn all_are_taken_by_time_where_due_and_else_in_the_order_of_the_heap() {
+        let clock = TestClock::new();
+        let take_all = |seconds: &[u64], pass| {
+            let mut heap = due_at_seconds(&clock, seconds);
+            clock.advance(Duration::from_secs(pass));
+            let tasks = heap.take_all();
+            assert_eq!((heap.len(), heap.ready_at()), (0, None));
+            tasks.iter().map(number).collect::<Vec<_>>()
+        };
+        assert_eq!(take_all(&[10, 30, 20], 9), [10, 30, 20]);
+        assert_eq!(take_all(&[10, 30, 20], 30), [10, 20, 30]);
+    }
+
+    #[test]
+    fn a_task_without_a_time_is_due_now() {
+        let clock = TestClock::new();
+        let mut heap = due_at_seconds(&clock, &[10, 0]);
+        heap.push(TaskBuilder::new().name("1").build(|| ()));
+        assert_eq!(names(&mut heap), [0, 1, 10]);
     }
 }
