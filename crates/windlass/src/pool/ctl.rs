@@ -149,6 +149,51 @@ mod tests {
         ctl.advance_to(RunState::Shutdown);
         assert_eq!(ctl.load().state(), RunState::Stop);
     }
+
+    #[test]
+    fn only_running_takes_tasks_and_from_stop_on_none_is_run() {
+        let judged = STATES.map(|state| {
+            let moment = Moment::new(state, 3);
+            (moment.is_running(), moment.is_stopped())
+        });
+        let (takes, runs, stopped) = ((true, false), (false, false), (false, true));
+        assert_eq!(judged, [takes, runs, stopped, stopped, stopped]);
+    }
+
+    #[test]
+    fn the_count_outlives_a_change_of_state() {
+        let ctl = Ctl::new();
+        assert!(ctl.try_add_worker(ctl.load()));
+        assert!(ctl.try_add_worker(ctl.load()));
+        ctl.advance_to(RunState::Shutdown);
+        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 2));
+        assert!(ctl.try_remove_worker(ctl.load()));
+        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 1));
+        ctl.remove_worker();
+        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 0));
+    }
+
+    #[test]
+    fn a_word_that_has_changed_is_left_alone() {
+        let ctl = Ctl::new();
+        let old = ctl.load();
+        assert!(ctl.try_add_worker(old));
+        let new = ctl.load();
+        assert!(!ctl.try_add_worker(old));
+        assert!(!ctl.try_remove_worker(Moment::new(RunState::Running, 2)));
+        assert!(!ctl.try_tidy(old));
+        assert_eq!(ctl.load(), new);
+    }
+
+    #[test]
+    fn a_pool_tidies_once() {
+        let ctl = Ctl::new();
+        ctl.advance_to(RunState::Stop);
+        let seen = ctl.load();
+        assert!(ctl.try_tidy(seen));
+        assert!(!ctl.try_tidy(seen));
+        assert_eq!(ctl.load(), Moment::new(RunState::Tidying, 0));
+    }
 }
 
 #[cfg(test)]
