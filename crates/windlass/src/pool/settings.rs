@@ -141,3 +141,75 @@ impl Settings {
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::{ConfigError, Figures, Settings};
+
+    const FIGURES: Figures = Figures {
+        core: 3,
+        maximum: 5,
+        keep_alive: Duration::from_secs(7),
+        core_timeout: true,
+    };
+
+    #[test]
+    fn figures_come_back_as_they_were_given() {
+        let fixed = Figures {
+            core: 5,
+            keep_alive: Duration::ZERO,
+            core_timeout: false,
+            ..FIGURES
+        };
+        let endless = Figures {
+            keep_alive: Duration::MAX,
+            ..FIGURES
+        };
+        for figures in [FIGURES, fixed, endless] {
+            assert_eq!(Settings::new(figures).unwrap().figures(), figures);
+        }
+    }
+
+    #[test]
+    fn a_change_gives_what_was_and_a_refused_one_leaves_it() {
+        let settings = Settings::new(FIGURES).unwrap();
+        assert_eq!(settings.change(|new| new.core = 4), Ok(FIGURES));
+        let changed = Figures { core: 4, ..FIGURES };
+        assert_eq!(settings.figures(), changed);
+        let refusals = [
+            (
+                settings.change(|new| new.maximum = 0),
+                ConfigError::ZeroMaximum,
+            ),
+            (
+                settings.change(|new| new.core = 6),
+                ConfigError::CoreExceedsMaximum {
+                    core: 6,
+                    maximum: 5,
+                },
+            ),
+            (
+                settings.change(|new| new.keep_alive = Duration::ZERO),
+                ConfigError::ZeroKeepAlive,
+            ),
+        ];
+        for (result, reason) in refusals {
+            assert_eq!(result, Err(reason));
+        }
+        assert_eq!(settings.figures(), changed);
+    }
+
+    #[test]
+    fn a_refusal_names_the_figures() {
+        let refusal = ConfigError::CoreExceedsMaximum {
+            core: 6,
+            maximum: 5,
+        };
+        assert_eq!(
+            refusal.to_string(),
+            "the core pool size 6 exceeds the maximum pool size 5"
+        );
+    }
+}
