@@ -63,3 +63,42 @@ impl fmt::Display for TaskId {
         write!(f, "task-{}", self.0)
     }
 }
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::{BLOCK, TaskId};
+    use crate::sync::thread;
+
+    /// The first numbers that a new thread takes: two whole blocks.
+    fn of_a_new_thread() -> Vec<u64> {
+        let take = || (0..2 * (BLOCK - 1)).map(|_| TaskId::next().as_u64());
+        let taker = thread::Builder::new().spawn(move || take().collect());
+        taker.expect("a thread").join().expect("numbers")
+    }
+
+    #[test]
+    fn a_thread_uses_a_block_up_before_it_takes_another() {
+        let numbers = of_a_new_thread();
+        let (one, other) = numbers.split_at(numbers.len() / 2);
+        for block in [one, other] {
+            assert_eq!(block[0] % BLOCK, 1);
+            assert!(block.iter().copied().eq(block[0]..block[0] + BLOCK - 1));
+        }
+        assert_ne!(one[0], other[0]);
+    }
+
+    #[test]
+    fn threads_take_different_numbers() {
+        let mut numbers = [of_a_new_thread(), of_a_new_thread()].concat();
+        let taken = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), taken);
+    }
+
+    #[test]
+    fn an_id_shows_its_number() {
+        let id = TaskId::next();
+        assert_eq!(id.to_string(), format!("task-{}", id.as_u64()));
+    }
+}
