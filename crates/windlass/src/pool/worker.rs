@@ -1,5 +1,6 @@
 //! The run loop of a worker: take, run, account; it returns why it ended.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -110,6 +111,10 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
     }
 }
 
+/// Runs a task between its hooks.
+///
+/// One net is spread under all three where none of them panics, which is the usual case; a task that
+/// panics has its second hook under another one.
 fn run_hooked(
     slot: &mut Option<Task>,
     hooks: &dyn Hooks,
@@ -117,32 +122,46 @@ fn run_hooked(
 ) -> Result<(), Failure> {
     let Some(task) = slot else { return Ok(()) };
     let mut info = TaskInfo::of(task, queued_for(task));
-    if let Err(payload) = catch(|| hooks.before_execute(&info)) {
-        discard(slot.take());
-        return Err(Failure::from_panic(payload));
-    }
-    let start = takes_times.then(clock::now);
-    let ran = catch(|| Task::run_in(slot));
-    info.set_ran_for(start.map(time_since));
-    let (outcome, uncaught) = match ran {
-        Ok(Ran::Well) => (Outcome::Completed, None),
-        Ok(Ran::Failed(failure)) => (Outcome::Failed(failure), None),
-        Ok(Ran::Void) => (Outcome::Cancelled, None),
-        Err(payload) => {
-            let failure = Failure::from_panic(payload);
-            (Outcome::Failed(failure.clone()), Some(failure))
+    // In cells, since a panic leaves them as they are.
+    let (stage, start) = (Cell::new(Stage::Before), Cell::new(None));
+    let ended = catch(|| {
+        hooks.before_execute(&info);
+        stage.set(Stage::Task);
+        start.set(takes_times.then(clock::now));
+        let ran = Task::run_in(slot);
+        stage.set(Stage::After);
+        info.set_ran_for(start.get().map(time_since));
+        let outcome = match ran {
+            Ran::Well => Outcome::Completed,
+            Ran::Failed(failure) => Outcome::Failed(failure),
+            Ran::Void => Outcome::Cancelled,
+        };
+        hooks.after_execute(&info, &outcome);
+    });
+    let Err(payload) = ended else { return Ok(()) };
+    let failure = Failure::from_panic(payload);
+    match stage.get() {
+        Stage::Before => discard(slot.take()),
+        Stage::Task => {
+            info.set_ran_for(start.get().map(time_since));
+            let outcome = Outcome::Failed(failure.clone());
+            if let Err(payload) = catch(|| hooks.after_execute(&info, &outcome)) {
+                // The hook's own failure takes the place of the task's.
+                discard((outcome, failure));
+                return Err(Failure::from_panic(payload));
+            }
         }
-    };
-    let told = catch(|| hooks.after_execute(&info, &outcome));
-    discard((info, outcome));
-    match told {
-        // The hook's own failure takes the place of the task's.
-        Err(payload) => {
-            discard(uncaught);
-            Err(Failure::from_panic(payload))
-        }
-        Ok(()) => uncaught.map_or(Ok(()), Err),
+        Stage::After => {}
     }
+    Err(failure)
+}
+
+/// What was going on when a panic came.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Before,
+    Task,
+    After,
 }
 
 /// How long a task has waited, if its submission was noted.
