@@ -96,15 +96,12 @@ impl Task {
     where
         F: FnOnce() + Send + 'static,
     {
-        let body = if labels.is_none() {
-            match Erased::new(Inline(body)) {
-                Ok(erased) => return Self { id, erased },
-                Err(Inline(body)) => body,
-            }
-        } else {
-            body
-        };
-        Self::headed(id, labels, body)
+        if labels.is_some() {
+            return Self::headed(id, labels, body);
+        }
+        let erased = Erased::new(Inline(body))
+            .unwrap_or_else(|Inline(body)| fitting(Erased::new(Inline(Box::new(body)))));
+        Self { id, erased }
     }
 
     fn headed<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
