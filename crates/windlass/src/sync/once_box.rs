@@ -117,14 +117,19 @@ mod models {
         }
     }
 
+    fn place_and_who_asks_for_one() -> (Arc<OnceBox<Watched>>, thread::JoinHandle<usize>) {
+        let place = Arc::new(OnceBox::new());
+        let theirs = Arc::clone(&place);
+        let other = thread::Builder::new()
+            .spawn(move || theirs.get_or_init(|| Watched::new(1)).read())
+            .unwrap();
+        (place, other)
+    }
+
     #[test]
     fn two_who_ask_first_get_the_same() {
         model(|| {
-            let place = Arc::new(OnceBox::new());
-            let theirs = Arc::clone(&place);
-            let other = thread::Builder::new()
-                .spawn(move || theirs.get_or_init(|| Watched::new(1)).read())
-                .unwrap();
+            let (place, other) = place_and_who_asks_for_one();
             let mine = place.get_or_init(|| Watched::new(2)).read();
             assert_eq!(mine, other.join().unwrap());
             assert_eq!(place.get().map(Watched::read), Some(mine));
@@ -134,11 +139,7 @@ mod models {
     #[test]
     fn whoever_finds_it_finds_it_whole() {
         model(|| {
-            let place = Arc::new(OnceBox::new());
-            let theirs = Arc::clone(&place);
-            let other = thread::Builder::new()
-                .spawn(move || theirs.get_or_init(|| Watched::new(1)).read())
-                .unwrap();
+            let (place, other) = place_and_who_asks_for_one();
             assert!(matches!(place.get().map(Watched::read), None | Some(1)));
             assert_eq!(other.join().unwrap(), 1);
         });
