@@ -6,9 +6,9 @@
 use windlass::executor::ExecutorService;
 use windlass::pool::{BlockPolicy, Builder, CallerRunsPolicy};
 use windlass::queue::{ArrayBlockingQueue, LinkedBlockingQueue};
-use windlass::{Submit, TaskHandle, ThreadPoolExecutor, executors};
+use windlass::{Submit, ThreadPoolExecutor, executors};
 
-use super::family::{Bounded, Cached, Peer, Pool, Returning, StopsAtOnce, WhenFull};
+use super::family::{Bounded, Cached, Peer, Pool, StopsAtOnce, WhenFull};
 
 /// [`ThreadPoolExecutor`] with the linked queue, which is its default.
 pub(crate) struct Windlass(ThreadPoolExecutor);
@@ -54,22 +54,30 @@ impl Pool for Windlass {
     }
 }
 
-impl Returning for Windlass {
-    type Handle<T: Send + 'static> = TaskHandle<T>;
+/// How every pool of Windlass's returns results: by the handles of its tasks.
+macro_rules! return_by_handles {
+    ($pool:ty) => {
+        impl $crate::peers::family::Returning for $pool {
+            type Handle<T: Send + 'static> = windlass::TaskHandle<T>;
 
-    #[inline]
-    fn submit<T: Send + 'static>(
-        &self,
-        body: impl FnOnce() -> T + Send + 'static,
-    ) -> TaskHandle<T> {
-        self.0.submit(body).expect("the pool takes tasks")
-    }
+            #[inline]
+            fn submit<T: Send + 'static>(
+                &self,
+                body: impl FnOnce() -> T + Send + 'static,
+            ) -> Self::Handle<T> {
+                windlass::Submit::submit(&self.0, body).expect("the pool takes tasks")
+            }
 
-    #[inline]
-    fn get<T: Send + 'static>(&self, mut handle: TaskHandle<T>) -> T {
-        handle.get().expect("the task returns")
-    }
+            #[inline]
+            fn get<T: Send + 'static>(&self, mut handle: Self::Handle<T>) -> T {
+                handle.get().expect("the task returns")
+            }
+        }
+    };
 }
+pub(super) use return_by_handles;
+
+return_by_handles!(Windlass);
 
 impl Bounded for Windlass {
     fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self {

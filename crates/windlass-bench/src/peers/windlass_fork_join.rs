@@ -1,9 +1,10 @@
 //! Windlass's fork-join pool: joins, and tasks from outside and inside.
 
+use windlass::Submit;
 use windlass::forkjoin::{self, ForkJoinPool};
-use windlass::{Submit, TaskHandle};
 
-use super::family::{ForkJoin, Peer, Pool, Returning};
+use super::family::{ForkJoin, Peer, Pool};
+use super::windlass::return_by_handles;
 
 pub(crate) struct WindlassForkJoin(ForkJoinPool);
 
@@ -22,22 +23,7 @@ impl Pool for WindlassForkJoin {
     }
 }
 
-impl Returning for WindlassForkJoin {
-    type Handle<T: Send + 'static> = TaskHandle<T>;
-
-    #[inline]
-    fn submit<T: Send + 'static>(
-        &self,
-        body: impl FnOnce() -> T + Send + 'static,
-    ) -> TaskHandle<T> {
-        Submit::submit(&self.0, body).expect("the pool is not shut down")
-    }
-
-    #[inline]
-    fn get<T: Send + 'static>(&self, mut handle: TaskHandle<T>) -> T {
-        handle.get().expect("the task returns")
-    }
-}
+return_by_handles!(WindlassForkJoin);
 
 impl ForkJoin for WindlassForkJoin {
     type Scope<'s> = ();

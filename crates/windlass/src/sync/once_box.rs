@@ -117,19 +117,21 @@ mod models {
         }
     }
 
-    fn place_and_who_asks_for_one() -> (Arc<OnceBox<Watched>>, thread::JoinHandle<usize>) {
+    /// An empty place, and another thread that does this with it.
+    fn place_and_other<R: Send + 'static>(
+        body: impl FnOnce(&OnceBox<Watched>) -> R + Send + 'static,
+    ) -> (Arc<OnceBox<Watched>>, thread::JoinHandle<R>) {
         let place = Arc::new(OnceBox::new());
         let theirs = Arc::clone(&place);
-        let other = thread::Builder::new()
-            .spawn(move || theirs.get_or_init(|| Watched::new(1)).read())
-            .unwrap();
-        (place, other)
+        let other = thread::Builder::new().spawn(move || body(&theirs));
+        (place, other.unwrap())
     }
 
     #[test]
     fn two_who_ask_first_get_the_same() {
         model(|| {
-            let (place, other) = place_and_who_asks_for_one();
+            let (place, other) =
+                place_and_other(|place| place.get_or_init(|| Watched::new(1)).read());
             let mine = place.get_or_init(|| Watched::new(2)).read();
             assert_eq!(mine, other.join().unwrap());
             assert_eq!(place.get().map(Watched::read), Some(mine));
@@ -139,9 +141,9 @@ mod models {
     #[test]
     fn whoever_finds_it_finds_it_whole() {
         model(|| {
-            let (place, other) = place_and_who_asks_for_one();
-            assert!(matches!(place.get().map(Watched::read), None | Some(1)));
-            assert_eq!(other.join().unwrap(), 1);
+            let (place, finder) = place_and_other(|place| place.get().map(Watched::read));
+            assert_eq!(place.get_or_init(|| Watched::new(1)).read(), 1);
+            assert!(matches!(finder.join().unwrap(), None | Some(1)));
         });
     }
 
