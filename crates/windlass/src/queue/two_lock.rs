@@ -400,7 +400,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         loop {
             let mut waited = Wait::Signalled;
             let item = self.take_now(comes, |mut back, mut front| {
-                if comes == Comes::Anew && back.giving_way.try_again() {
+                let has_time = comes == Comes::Anew && !deadline.has_passed();
+                if has_time && back.giving_way.try_again() {
                     drop((back, front));
                     give_way();
                     comes = Comes::HavingGivenWay;
