@@ -40,8 +40,8 @@ fails() {
 
 flags() {
     case "$1" in
-    asan) echo "-Zsanitizer=address" ;;
-    lsan) echo "-Zsanitizer=leak" ;;
+    asan) echo "-Zsanitizer=address --cfg windlass_plain_memory" ;;
+    lsan) echo "-Zsanitizer=leak --cfg windlass_plain_memory" ;;
     tsan) echo "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" ;;
     memcheck) echo "" ;;
     esac

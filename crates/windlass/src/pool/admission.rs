@@ -12,44 +12,52 @@ use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::Record;
 use crate::queue::{BlockingQueue, PutError};
 use crate::sync::{Deadline, mutant};
-use crate::task::{Cancellation, Task, TaskId};
+use crate::task::{Cancellation, Recipient, Task, TaskId};
 
 impl Shared {
     /// Has the task run, or refuses it by the pool's policy.
-    ///
-    /// The usual case comes first, on its own and short: the pool runs, it has its core workers,
-    /// nothing is to be noted on the task, and the queue takes it. It is what [`Self::admit`] does
-    /// in that case, with the second look reduced to the one load that it takes to see that there
-    /// is nothing to do.
+    #[inline]
     pub(crate) fn execute(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        task.hand_over(self)
+    }
+}
+
+impl Recipient for &Arc<Shared> {
+    type Answer = Result<(), RejectedExecution>;
+
+    /// The usual case of `execute`, on its own and short: the pool runs, it has its core workers,
+    /// nothing is to be noted on the task, and the queue takes it. It is what [`Shared::admit`] does
+    /// in that case, with the second look reduced to the one load that it takes to see that there
+    /// is nothing to do. The task is made where it is to lie, in its slot of the queue.
+    #[inline(always)]
+    fn receive(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Answer {
         let seen = self.ctl.load();
         if !seen.is_running() || seen.workers() < self.settings.core() || !self.extras.are_plain() {
-            return self.execute_by_steps(task);
+            return self.execute_by_steps(task());
         }
-        let id = task.id();
-        let offered = self.queue.offer(task);
-        if offered.is_ok() {
-            let seen = self.ctl.load();
-            if seen.is_running() && seen.workers() > 0 {
-                return Ok(());
-            }
+        if let Err(refused) = self.queue.offer_with(task) {
+            return self.execute_beyond_core(refused);
         }
-        self.execute_further(id, offered)
+        let seen = self.ctl.load();
+        if seen.is_running() && seen.workers() > 0 {
+            return Ok(());
+        }
+        self.execute_again(id)
+    }
+}
+
+impl Shared {
+    /// Goes on after an offer during which the pool has changed.
+    #[cold]
+    fn execute_again(self: &Arc<Self>, id: TaskId) -> Result<(), RejectedExecution> {
+        self.look_again(id).or_else(|task| self.reject(task))
     }
 
-    /// Goes on after the offer: if the queue has not taken the task, or the pool has changed.
+    /// Goes on after an offer that the queue has refused.
     #[cold]
-    fn execute_further(
-        self: &Arc<Self>,
-        id: TaskId,
-        offered: Result<(), PutError<Task>>,
-    ) -> Result<(), RejectedExecution> {
-        match offered {
-            Ok(()) => self.look_again(id).or_else(|task| self.reject(task)),
-            Err(refused) => self
-                .admit_beyond_core(refused.into_inner())
-                .or_else(|refused| self.reject(refused)),
-        }
+    fn execute_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        self.admit_beyond_core(task)
+            .or_else(|refused| self.reject(refused))
     }
 
     #[cold]

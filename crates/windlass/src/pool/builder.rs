@@ -9,7 +9,8 @@ use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Figures, Settings};
 use super::shared::{Annex, Extras, Shared};
-use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use super::work_queue::WorkQueue;
+use crate::queue::BlockingQueue;
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
@@ -40,7 +41,7 @@ pub struct Builder {
     maximum: Option<u32>,
     keep_alive: Duration,
     core_timeout: bool,
-    queue: Option<Arc<dyn BlockingQueue<Task>>>,
+    queue: WorkQueue,
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
@@ -54,7 +55,7 @@ impl Builder {
             maximum: None,
             keep_alive: Duration::from_secs(60),
             core_timeout: false,
-            queue: None,
+            queue: WorkQueue::default(),
             factory: None,
             handler: Arc::new(AbortPolicy),
             name: None,
@@ -87,13 +88,14 @@ impl Builder {
     }
 
     /// The queue in which tasks wait for a worker.
-    pub fn work_queue(self, queue: impl BlockingQueue<Task> + 'static) -> Self {
-        self.shared_work_queue(Arc::new(queue))
+    pub fn work_queue(mut self, queue: impl BlockingQueue<Task> + 'static) -> Self {
+        self.queue = WorkQueue::new(queue);
+        self
     }
 
     /// The queue in which tasks wait for a worker, where you keep hold of it too.
     pub fn shared_work_queue(mut self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
-        self.queue = Some(queue);
+        self.queue = queue.into();
         self
     }
 
@@ -190,16 +192,13 @@ impl Builder {
             keep_alive: self.keep_alive,
             core_timeout: self.core_timeout,
         })?;
-        let queue = self
-            .queue
-            .unwrap_or_else(|| Arc::new(LinkedBlockingQueue::new()));
         let factory = self.factory.unwrap_or_else(|| {
             Arc::new(match &self.name {
                 Some(name) => DefaultThreadFactory::named(name),
                 None => DefaultThreadFactory::new(),
             })
         });
-        let shared = Shared::new(settings, queue, factory, self.handler, self.extras);
+        let shared = Shared::new(settings, self.queue, factory, self.handler, self.extras);
         Ok(ThreadPoolExecutor::of(shared))
     }
 }

@@ -19,6 +19,7 @@ mod shutdown;
 mod spawn;
 mod stats;
 mod tally;
+mod work_queue;
 mod worker;
 
 use std::fmt;
@@ -306,7 +307,7 @@ impl ThreadPoolExecutor {
     /// start one.
     #[must_use]
     pub fn queue(&self) -> &Arc<dyn BlockingQueue<Task>> {
-        &self.shared().queue
+        self.shared().queue.as_any()
     }
 
     /// Takes a task out of the queue, by its id or handle; `None` if it is not there.

@@ -11,9 +11,9 @@ use super::rejection::{InForce, RejectedExecutionHandler};
 use super::roster::Roster;
 use super::settings::Settings;
 use super::tally::Tally;
+use super::work_queue::WorkQueue;
 use crate::containment::contain;
 use crate::interrupt::Record;
-use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, mutant};
@@ -42,7 +42,7 @@ pub(crate) trait Annex: Send + Sync {
 pub(crate) struct Shared {
     pub(crate) ctl: Ctl,
     pub(crate) settings: Settings,
-    pub(crate) queue: Arc<dyn BlockingQueue<Task>>,
+    pub(crate) queue: WorkQueue,
     pub(crate) roster: Roster,
     pub(crate) termination: Termination,
     pub(crate) extras: Extras,
@@ -85,7 +85,7 @@ impl Extras {
 impl Shared {
     pub(crate) fn new(
         settings: Settings,
-        queue: Arc<dyn BlockingQueue<Task>>,
+        queue: WorkQueue,
         factory: Arc<dyn ThreadFactory>,
         handler: Arc<dyn RejectedExecutionHandler>,
         extras: Extras,

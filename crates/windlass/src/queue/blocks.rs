@@ -5,8 +5,8 @@
 //! neither. Blocks that have become empty are kept, a few of them, and used again.
 
 use std::collections::VecDeque;
-use std::mem::ManuallyDrop;
 
+use super::block::Block;
 use super::sequence::Sequence;
 
 /// Elements in a block.
@@ -14,13 +14,6 @@ const BLOCK: usize = 128;
 
 /// Empty blocks that are kept for later.
 const SPARE: usize = 4;
-
-/// A piece of the sequence.
-///
-/// Its elements are wrapped so that the compiler need not keep one ready in memory, to be dropped
-/// should the allocator panic: it can move an element straight into its place. Whoever takes one
-/// out unwraps it; [`Blocks`] drops those that are left.
-type Block<T> = VecDeque<ManuallyDrop<T>>;
 
 /// The sequence: first `head`, then `middle`, then `tail`.
 ///
@@ -43,9 +36,9 @@ pub(super) struct Blocks<T> {
 impl<T> Default for Blocks<T> {
     fn default() -> Self {
         Self {
-            head: VecDeque::new(),
+            head: Block::default(),
             middle: VecDeque::new(),
-            tail: VecDeque::new(),
+            tail: Block::default(),
             spare: Vec::new(),
             len: 0,
         }
@@ -57,7 +50,7 @@ impl<T> Blocks<T> {
     #[cold]
     fn next_tail(&mut self) {
         let block = self.spare.pop();
-        let block = block.unwrap_or_else(|| VecDeque::with_capacity(BLOCK));
+        let block = block.unwrap_or_else(|| Block::with_capacity(BLOCK));
         let full = std::mem::replace(&mut self.tail, block);
         if !full.is_empty() {
             self.middle.push_back(full);
@@ -103,26 +96,28 @@ impl<T> Sequence for Blocks<T> {
     }
 
     #[inline]
-    fn push(&mut self, item: T) {
-        if self.tail.len() == self.tail.capacity() {
+    fn push_with(&mut self, make: impl FnOnce() -> T) {
+        if self.tail.is_full() {
             self.next_tail();
         }
-        self.tail.push_back(ManuallyDrop::new(item));
+        self.tail.push_with(make);
         self.len += 1;
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
         if self.head.is_empty() {
             self.next_head();
         }
-        let item = self.head.pop_front().map(ManuallyDrop::into_inner);
-        self.len -= usize::from(item.is_some());
-        item
+        self.len -= 1;
+        self.head.pop()
     }
 
     fn iter(&self) -> impl Iterator<Item = &T> {
-        self.blocks().flatten().map(|item| &**item)
+        self.blocks().flat_map(Block::as_slice)
     }
 
     fn remove(&mut self, mut at: usize) -> Option<T> {
@@ -135,10 +130,10 @@ impl<T> Sequence for Blocks<T> {
             at -= if here { 0 } else { block.len() };
             here
         })?;
-        let item = block.remove(at)?;
+        let item = block.remove(at);
         self.len -= 1;
         self.middle.retain(|block| !block.is_empty());
-        Some(ManuallyDrop::into_inner(item))
+        Some(item)
     }
 
     fn retain(&mut self, verdicts: &mut impl Iterator<Item = bool>) -> Vec<T> {
@@ -151,12 +146,6 @@ impl<T> Sequence for Blocks<T> {
             }
         }
         removed
-    }
-}
-
-impl<T> Drop for Blocks<T> {
-    fn drop(&mut self) {
-        while self.pop().is_some() {}
     }
 }
 

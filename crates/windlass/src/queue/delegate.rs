@@ -6,6 +6,7 @@
 macro_rules! delegate_queue {
     ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
         impl<$T: Send $(+ $bound)?> BlockingQueue<$T> for $name<$T> {
+            #[inline]
             fn offer(&self, item: $T) -> Result<(), PutError<$T>> {
                 let $queue = self;
                 ($inner).offer(item)
@@ -18,6 +19,7 @@ macro_rules! delegate_queue {
                 let $queue = self;
                 ($inner).put(item)
             }
+            #[inline]
             fn poll(&self) -> Option<$T> {
                 let $queue = self;
                 ($inner).poll()

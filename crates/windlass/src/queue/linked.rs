@@ -51,6 +51,15 @@ impl<T: Send> LinkedBlockingQueue<T> {
     }
 }
 
+impl<T: Send> LinkedBlockingQueue<T> {
+    /// [`BlockingQueue::offer`] of an element that is made only where there is room for it, in its
+    /// place; else its maker comes back.
+    #[inline(always)]
+    pub(crate) fn offer_with<M: FnOnce() -> T>(&self, make: M) -> Result<(), M> {
+        self.0.offer_with(make)
+    }
+}
+
 impl<T: Send> Default for LinkedBlockingQueue<T> {
     fn default() -> Self {
         Self::new()

@@ -55,20 +55,26 @@ impl<S> QueueLock<S> {
     /// # Panics
     ///
     /// If this thread runs user code under this very lock.
+    #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
-        match self.mutex.try_lock() {
+        match self.enter() {
             Some(guard) => guard,
-            None => self.lock_slow(),
+            None => misused(()),
+        }
+    }
+
+    /// Locks the data, unless this thread runs user code under this very lock.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<MutexGuard<'_, S>> {
+        match self.mutex.try_lock() {
+            Some(guard) => Some(guard),
+            None => self.enter_slow(),
         }
     }
 
     #[cold]
-    fn lock_slow(&self) -> MutexGuard<'_, S> {
-        assert!(
-            self.visitor.load(Ordering::Relaxed) != token(),
-            "a queue was used from inside its own predicate, comparison or discipline"
-        );
-        self.lock_from_afar()
+    fn enter_slow(&self) -> Option<MutexGuard<'_, S>> {
+        (self.visitor.load(Ordering::Relaxed) != token()).then(|| self.lock_from_afar())
     }
 
     /// Locks after having stayed away for a while, longer from round to round.
@@ -100,6 +106,12 @@ impl<S> QueueLock<S> {
         self.visitor.store(token(), Ordering::Relaxed);
         Visit { lock: self, guard }
     }
+}
+
+/// Drops what it was given, and panics.
+#[cold]
+pub(crate) fn misused<T>(_item: T) -> ! {
+    panic!("a queue was used from inside its own predicate, comparison or discipline")
 }
 
 /// The time during which user code runs under the lock.

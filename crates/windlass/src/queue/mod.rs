@@ -31,6 +31,7 @@
 mod delegate;
 
 mod array;
+mod block;
 mod blocking;
 mod blocks;
 mod delay;

@@ -9,7 +9,13 @@ pub(super) trait Sequence {
     type Item;
 
     fn len(&self) -> usize;
-    fn push(&mut self, item: Self::Item);
+    fn push_with(&mut self, make: impl FnOnce() -> Self::Item);
+
+    #[inline]
+    fn push(&mut self, item: Self::Item) {
+        self.push_with(|| item);
+    }
+
     fn pop(&mut self) -> Option<Self::Item>;
     fn iter(&self) -> impl Iterator<Item = &Self::Item>;
 
@@ -30,8 +36,8 @@ impl<T> Sequence for VecDeque<T> {
     }
 
     #[inline]
-    fn push(&mut self, item: T) {
-        self.push_back(item);
+    fn push_with(&mut self, make: impl FnOnce() -> T) {
+        self.push_back(make());
     }
 
     #[inline]

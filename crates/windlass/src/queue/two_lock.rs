@@ -43,7 +43,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use super::blocking::timed;
-use super::lock::QueueLock;
+use super::lock::{QueueLock, misused};
 use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
@@ -252,15 +252,30 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     /// Appends without looking at the bound.
     pub(super) fn append(&self, item: S::Item) {
         let mut front = self.front.lock.lock();
-        let wakeup = self.push(&mut front, item);
+        let wakeup = self.push(&mut front, || item);
         drop(front);
         drop(wakeup);
     }
 
+    /// Places an element that is made in its place; gives the maker back if there is no room.
+    #[inline(always)]
+    pub(super) fn offer_with<M: FnOnce() -> S::Item>(&self, make: M) -> Result<(), M> {
+        let Some(mut front) = self.front.lock.enter() else {
+            misused(make())
+        };
+        if self.room(&front) == 0 {
+            return Err(make);
+        }
+        let wakeup = self.push(&mut front, make);
+        drop(front);
+        drop(wakeup);
+        Ok(())
+    }
+
     /// Appends, and signals a taker if one is needed.
     #[inline(always)]
-    fn push(&self, front: &mut Front<S>, item: S::Item) -> Option<Wakeup> {
-        front.inbox.push(item);
+    fn push(&self, front: &mut Front<S>, make: impl FnOnce() -> S::Item) -> Option<Wakeup> {
+        front.inbox.push_with(make);
         let len = front.inbox.len();
         self.front.shown_inbox_len.store(len, Ordering::Relaxed);
         if self.front.has_lookout.load(Ordering::Relaxed) {
@@ -284,7 +299,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             let mut front = self.front.lock.lock();
             let room = self.room(&front);
             if room > 0 {
-                let taker = self.push(&mut front, item);
+                let taker = self.push(&mut front, || item);
                 drop(front);
                 // Whoever comes first through the door holds it open for the next.
                 let putter = self.signal_putter(&mut back, room - 1);
@@ -524,15 +539,10 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
 }
 
 impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
+    #[inline(always)]
     fn offer(&self, item: S::Item) -> Result<(), PutError<S::Item>> {
-        let mut front = self.front.lock.lock();
-        if self.room(&front) == 0 {
-            return Err(PutError::Full(item));
-        }
-        let wakeup = self.push(&mut front, item);
-        drop(front);
-        drop(wakeup);
-        Ok(())
+        self.offer_with(|| item)
+            .map_err(|make| PutError::Full(make()))
     }
 
     fn put(&self, item: S::Item) -> Result<(), PutError<S::Item>> {
@@ -543,6 +553,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
         self.put_by(item, timed(timeout))
     }
 
+    #[inline]
     fn poll(&self) -> Option<S::Item> {
         self.take_now(Comes::Anew, |_, _| ())
     }

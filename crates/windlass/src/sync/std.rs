@@ -132,15 +132,21 @@ pub(crate) fn linger(looks: u32, is_over: impl Fn() -> bool) {
     }
 }
 
-/// Keeps the core busy with nothing, four times as long in each round; some microseconds in all.
+/// Keeps the core busy with nothing, four times as long in each round, some microseconds in all; in
+/// the last rounds lets others run, since the one who holds the lock may be waiting for this core.
 pub(crate) fn stay_away(round: u32) {
-    for _ in 0..4 << (2 * round) {
+    if round >= BUSY_ROUNDS {
+        give_way();
+    }
+    for _ in 0..4 << (2 * round.min(BUSY_ROUNDS - 1)) {
         std::hint::spin_loop();
     }
 }
 
+const BUSY_ROUNDS: u32 = 3;
+
 /// How often to stay away from a lock before waiting for it.
-pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = 4;
+pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = BUSY_ROUNDS + 2;
 
 /// Lets others run that are ready on this core, if there are any.
 pub(crate) fn give_way() {

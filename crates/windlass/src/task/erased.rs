@@ -15,7 +15,9 @@
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr;
 
+use super::Task;
 use super::header::Header;
+use super::id::TaskId;
 use super::runnable::{Ran, Runnable};
 
 /// What can be kept in an [`Erased`].
@@ -114,6 +116,50 @@ impl Erased {
         // SAFETY: the value is there as long as `self` is borrowed.
         unsafe { cell(&self.data) }
     }
+}
+
+/// One to whom tasks are handed over.
+pub(crate) trait Recipient {
+    type Answer;
+
+    /// Takes the task over. `task` is to be called, at the place where the task is to lie: until
+    /// then it is but words in registers, which nobody drops.
+    fn receive(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Answer;
+}
+
+impl Task {
+    /// Hands the task over, in registers, to code that is not a part of the caller's.
+    ///
+    /// A task that is passed by value is laid down in memory word by word, and picked up there in
+    /// pairs of words, for which the processor waits until they have arrived in its cache: longer
+    /// than all the rest of a submission takes.
+    #[inline]
+    pub(crate) fn hand_over<R: Recipient>(self, recipient: R) -> R::Answer {
+        let this = ManuallyDrop::new(self);
+        let [first, second, third] = this.erased.data;
+        // SAFETY: these are the words of one task, which is not used any more.
+        unsafe { pass(recipient, this.erased.vtable, first, second, third, this.id) }
+    }
+}
+
+/// # Safety
+///
+/// The words are those of one task, which is not used afterwards.
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "each is a register")]
+unsafe fn pass<R: Recipient>(
+    recipient: R,
+    vtable: &'static VTable,
+    first: MaybeUninit<usize>,
+    second: MaybeUninit<usize>,
+    third: MaybeUninit<usize>,
+    id: TaskId,
+) -> R::Answer {
+    recipient.receive(id, move || {
+        let data = [first, second, third];
+        let erased = Erased { vtable, data };
+        Task { erased, id }
+    })
 }
 
 impl Drop for Erased {

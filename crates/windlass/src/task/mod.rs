@@ -22,10 +22,12 @@ mod future_task;
 mod handle;
 mod header;
 mod id;
+mod memory;
 mod runnable;
 mod schedule;
 mod shared;
 mod state;
+mod stock;
 mod waiters;
 
 use std::fmt;
@@ -42,8 +44,10 @@ pub use shared::SharedHandle;
 
 use body::Body;
 use cell::{Cell, Ref};
+pub(crate) use erased::Recipient;
 use erased::{Erase, Erased};
 pub(crate) use header::{Header, Labels, instant, nanos};
+use memory::Kept;
 pub(crate) use runnable::{Ran, Runnable};
 use schedule::When;
 pub(crate) use schedule::{Home, Runs, Schedule};
@@ -99,9 +103,17 @@ impl Task {
         if labels.is_some() {
             return Self::headed(id, labels, body);
         }
-        let erased = Erased::new(Inline(body))
-            .unwrap_or_else(|Inline(body)| fitting(Erased::new(Inline(Box::new(body)))));
+        let erased = Erased::new(Inline(body)).unwrap_or_else(|Inline(body)| Self::outside(body));
         Self { id, erased }
+    }
+
+    /// Keeps a closure that is too large for a task, in a block that is used again or in a box.
+    #[inline]
+    fn outside<F: FnOnce() + Send + 'static>(body: F) -> Erased {
+        match Kept::new(body) {
+            Ok(kept) => fitting(Erased::new(Inline(move || kept.into_inner()()))),
+            Err(body) => fitting(Erased::new(Inline(Box::new(body)))),
+        }
     }
 
     fn headed<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
