@@ -148,8 +148,8 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
 
 /// A thread-local whose first value is known at compile time, where the backend can use that.
 macro_rules! const_thread_local {
-    (static $name:ident: $kind:ty = $init:expr;) => {
-        shuttle::thread_local! { static $name: $kind = $init; }
+    ($vis:vis static $name:ident: $kind:ty = $init:expr;) => {
+        shuttle::thread_local! { $vis static $name: $kind = $init; }
     };
 }
 pub(crate) use const_thread_local;

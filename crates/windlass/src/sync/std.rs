@@ -188,8 +188,8 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
 
 /// A thread-local whose first value is known at compile time, where the backend can use that.
 macro_rules! const_thread_local {
-    (static $name:ident: $kind:ty = $init:expr;) => {
-        std::thread_local! { static $name: $kind = const { $init }; }
+    ($vis:vis static $name:ident: $kind:ty = $init:expr;) => {
+        std::thread_local! { $vis static $name: $kind = const { $init }; }
     };
 }
 pub(crate) use const_thread_local;

@@ -78,7 +78,7 @@ mod going_round {
     static STORE: LazyLock<Store> = LazyLock::new(Store::default);
 
     const_thread_local! {
-        static AT_HAND: RefCell<Vec<Block>> = RefCell::new(Vec::new());
+        pub(super) static AT_HAND: RefCell<Vec<Block>> = RefCell::new(Vec::new());
     }
 
     #[inline]
@@ -116,40 +116,6 @@ mod going_round {
         // A crate for which there is no place goes to the allocator.
         drop(STORE.put(full));
     }
-
-    #[cfg(test)]
-    mod tests {
-        use super::{AT_HAND, CRATE, obtain, release};
-
-        fn at_hand() -> usize {
-            AT_HAND.with_borrow(Vec::len)
-        }
-
-        #[test]
-        fn blocks_gather_at_hand_until_the_crate_is_full() {
-            std::thread::spawn(|| {
-                let blocks: Vec<_> = (0..2 * CRATE).map(|_| obtain()).collect();
-                let before = at_hand();
-                assert!(
-                    before < CRATE,
-                    "taken from the store, if at all, one by one"
-                );
-                let mut gathered = Vec::new();
-                for block in blocks {
-                    release(block);
-                    gathered.push(at_hand());
-                }
-                let next = |len: usize| if len == CRATE { 1 } else { len + 1 };
-                let expected = std::iter::successors(Some(next(before)), |&len| Some(next(len)));
-                assert!(gathered.into_iter().eq(expected.take(2 * CRATE)));
-                let left = at_hand();
-                drop(obtain());
-                assert_eq!(at_hand(), left - 1);
-            })
-            .join()
-            .unwrap();
-        }
-    }
 }
 
 /// In models and under sanitizers each block is an allocation of its own, so that misuse shows.
@@ -181,6 +147,34 @@ mod tests {
         );
         assert!((0..MOST).all(|_| store.take().is_some()));
         assert!(store.take().is_none());
+    }
+
+    #[cfg(not(windlass_plain_memory))]
+    #[test]
+    fn blocks_gather_at_hand_until_the_crate_is_full() {
+        use super::CRATE;
+        let at_hand = || super::going_round::AT_HAND.with_borrow(Vec::len);
+        std::thread::spawn(move || {
+            let blocks: Vec<_> = (0..2 * CRATE).map(|_| obtain()).collect();
+            let before = at_hand();
+            assert!(
+                before < CRATE,
+                "from the store come full crates, to be opened"
+            );
+            let mut gathered = Vec::new();
+            for block in blocks {
+                release(block);
+                gathered.push(at_hand());
+            }
+            let next = |len: usize| if len == CRATE { 1 } else { len + 1 };
+            let expected = std::iter::successors(Some(next(before)), |&len| Some(next(len)));
+            assert!(gathered.into_iter().eq(expected.take(2 * CRATE)));
+            let left = at_hand();
+            drop(obtain());
+            assert_eq!(at_hand(), left - 1);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]
