@@ -70,8 +70,8 @@ struct FrontEnd<S> {
     /// Whether a consumer lingers: it sees what comes, and nobody needs to be woken.
     has_lookout: AtomicBool,
     lock: QueueLock<Front<S>>,
-    /// The bound, likewise.
-    shown_capacity: AtomicUsize,
+    /// The bound, or [`UNBOUNDED`]. Written under both locks, and so exact for whoever has one.
+    capacity: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -91,17 +91,20 @@ pub(super) enum Bound {
     Changeable,
 }
 
-/// Stands for "no bound" in the atomic that shows the capacity.
+/// Stands for "no bound".
 const UNBOUNDED: usize = usize::MAX;
 
 #[derive(Debug)]
 #[repr(C)]
 struct Front<S> {
+    /// As long as the inbox is shorter there is room, without a look at the outbox: its length
+    /// lies on a line that consumers write to with each element. What leaves the outbox makes the
+    /// true figure larger; a swap and a new bound, which can make it smaller, set it anew.
+    roomy_until: usize,
     inbox: S,
     takers: WaitQueue,
     /// Takers that were signalled and have not locked the queue since.
     takers_coming: usize,
-    capacity: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -223,9 +226,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         let queued = inbox.len();
         let front = Front {
             inbox,
+            roomy_until: capacity.unwrap_or(UNBOUNDED),
             takers: WaitQueue::default(),
             takers_coming: 0,
-            capacity,
         };
         let back = Back {
             outbox,
@@ -242,7 +245,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             front: CachePadded::new(FrontEnd {
                 lock: QueueLock::new(front),
                 shown_inbox_len: AtomicUsize::new(queued),
-                shown_capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
+                capacity: AtomicUsize::new(capacity.unwrap_or(UNBOUNDED)),
                 has_lookout: AtomicBool::new(false),
             }),
             bound,
@@ -263,7 +266,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         let Some(mut front) = self.front.lock.enter() else {
             misused(make())
         };
-        if self.room(&front) == 0 {
+        if front.inbox.len() >= front.roomy_until && !self.has_room_after_all(&mut front) {
             return Err(make);
         }
         let wakeup = self.push(&mut front, make);
@@ -462,6 +465,12 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             // Mutant: producers do not see what the swap has moved.
             let moved = mutant!("swap_hides_the_outbox", 0, back.outbox.len());
             self.back.outbox_len.store(moved, Ordering::Release);
+            // Mutant: producers count on room that the moved elements take.
+            front.roomy_until = mutant!(
+                "swap_leaves_the_old_room",
+                front.roomy_until,
+                self.room(front)
+            );
             let batch = back.outbox.len();
             back.lingering.after_batch(batch);
         }
@@ -504,11 +513,20 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         back.putters.signal_one()
     }
 
+    /// Looks at the outbox, from which elements may have left since the last look.
+    #[cold]
+    fn has_room_after_all(&self, front: &mut Front<S>) -> bool {
+        let room = self.room(front);
+        front.roomy_until = front.inbox.len().saturating_add(room);
+        room > 0
+    }
+
     fn room(&self, front: &Front<S>) -> usize {
         let queued = || front.inbox.len() + self.back.outbox_len.load(Ordering::Acquire);
-        front
-            .capacity
-            .map_or(usize::MAX, |capacity| capacity.saturating_sub(queued()))
+        match self.front.capacity.load(Ordering::Relaxed) {
+            UNBOUNDED => usize::MAX,
+            capacity => capacity.saturating_sub(queued()),
+        }
     }
 
     /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
@@ -652,7 +670,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
 
     fn remaining_capacity(&self) -> Option<usize> {
         let front = self.front.lock.lock_unless_visiting();
-        let capacity = self.front.shown_capacity.load(Ordering::Relaxed);
+        let capacity = self.front.capacity.load(Ordering::Relaxed);
         let inbox = self.front.shown_inbox_len.load(Ordering::Relaxed);
         let queued = inbox + self.back.outbox_len.load(Ordering::Acquire);
         drop(front);
@@ -667,15 +685,18 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
         }
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
-        self.front.shown_capacity.store(capacity, Ordering::Relaxed);
-        let former = front.capacity.replace(capacity);
+        let former = self.front.capacity.swap(capacity, Ordering::Relaxed);
+        // Mutant: producers go by the old bound.
+        if !mutant!("resize_is_not_noticed") {
+            self.has_room_after_all(&mut front);
+        }
         // Mutant: the new places are signalled to nobody.
         let room = mutant!("resize_lets_nobody_in", 0, self.room(&front));
         drop(front);
         let wakeup = self.signal_putter(&mut back, room);
         drop(back);
         drop(wakeup);
-        Ok(former)
+        Ok((former != UNBOUNDED).then_some(former))
     }
 
     fn waiting(&self) -> Option<Waiting> {
