@@ -21,7 +21,7 @@ use super::member::Member;
 use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
-use crate::sync::{Deadline, Mutex, MutexGuard, Woken, mutant};
+use crate::sync::{Deadline, Mutex, MutexGuard, Woken, lock_from_afar, mutant};
 use crate::task::{Failure, Task, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -74,6 +74,8 @@ pub(super) struct Core {
     members: Mutex<Arc<Vec<Arc<Member>>>>,
     /// How many workers would take work right now: those that sleep, and those that could be started.
     hungry: AtomicUsize,
+    /// How much was ever submitted: for workers that look out for more.
+    submitted: AtomicUsize,
     /// A copy of the state's `life`, written under its lock, for those that cannot wait for it.
     life: AtomicU8,
     pub(super) termination: Termination,
@@ -132,6 +134,7 @@ impl Core {
             state: Mutex::new(state),
             members: Mutex::new(Arc::new(Vec::new())),
             hungry: AtomicUsize::new(parallelism),
+            submitted: AtomicUsize::new(0),
             life: AtomicU8::new(Life::Running as u8),
             termination: Termination::default(),
             clock: Clock::current(),
@@ -139,7 +142,10 @@ impl Core {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        match self.state.try_lock() {
+            Some(state) => state,
+            None => lock_from_afar(&self.state),
+        }
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -301,20 +307,25 @@ impl Core {
     }
 
     /// Takes work from outside; gives it back if the pool takes none.
-    pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
-        self.submit_quietly(work)?;
+    pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<Taken, Work> {
+        let taken = self.submit_quietly(work)?;
         self.announce_work();
-        Ok(())
+        Ok(taken)
     }
 
     /// The same, and wakes nobody.
-    pub(super) fn submit_quietly(&self, work: Work) -> Result<(), Work> {
+    pub(super) fn submit_quietly(&self, work: Work) -> Result<Taken, Work> {
         let mut state = self.lock();
         if state.life != Life::Running {
             return Err(work);
         }
         state.submissions.push_back(work);
-        Ok(())
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+        Ok(if state.parallelism == 0 {
+            Taken::ForNobody
+        } else {
+            Taken::ForWorkers
+        })
     }
 
     /// A worker is about to wait for something that only others can bring about: another takes its
@@ -389,9 +400,9 @@ impl Core {
         self.lock().live == 0
     }
 
-    /// Whether there are never to be any workers.
-    pub(super) fn has_no_parallelism(&self) -> bool {
-        self.lock().parallelism == 0
+    /// How much was ever submitted.
+    pub(super) fn submitted(&self) -> usize {
+        self.submitted.load(Ordering::Relaxed)
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {
@@ -442,6 +453,14 @@ impl Core {
         }
         crate::containment::discard(failure);
     }
+}
+
+/// Who is to do what was submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    ForWorkers,
+    /// There are to be no workers.
+    ForNobody,
 }
 
 /// What a worker that found nothing does next.

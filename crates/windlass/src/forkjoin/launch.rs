@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::core::{Core, State};
+use super::core::{Core, State, Taken};
 use super::deque::Deque;
 use super::job::Work;
 use super::local::Local;
@@ -160,8 +160,7 @@ impl Drop for Launch {
 
 /// Gives work to the pool; where there are to be no workers, the current thread does it.
 pub(super) fn submit(core: &Arc<Core>, work: Work) -> Result<(), Work> {
-    core.submit(work)?;
-    if core.has_no_parallelism() {
+    if core.submit(work)? == Taken::ForNobody {
         core.run_submissions();
     }
     Ok(())

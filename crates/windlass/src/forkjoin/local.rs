@@ -209,22 +209,32 @@ impl Local {
         wait()
     }
 
-    /// Work of others.
+    /// Work of others, or what was submitted.
     pub(super) fn steal(&self) -> Option<Work> {
+        self.steal_fork().or_else(|| self.take_submission())
+    }
+
+    /// Work that others have forked.
+    pub(super) fn steal_fork(&self) -> Option<Work> {
         let victim = self.victim.get();
         self.victim.set(
             victim
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        let stolen = self
-            .core
-            .steal(victim >> 16)
-            .or_else(|| self.core.take_submission());
-        if stolen.is_some() {
+        self.telling(self.core.steal(victim >> 16))
+    }
+
+    pub(super) fn take_submission(&self) -> Option<Work> {
+        self.telling(self.core.take_submission())
+    }
+
+    /// Who has found work has others look for more.
+    fn telling(&self, found: Option<Work>) -> Option<Work> {
+        if found.is_some() {
             self.core.announce_more();
         }
-        stolen
+        found
     }
 
     /// Runs all that this worker has forked itself, at the top of its loop.

@@ -259,7 +259,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(self.core().submit_quietly(Work::task(task)))
+        self.accepted(self.core().submit_quietly(Work::task(task)).map(drop))
     }
 
     fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {

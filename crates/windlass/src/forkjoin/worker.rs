@@ -7,6 +7,7 @@ use super::deque::Deque;
 use super::local::Local;
 use super::member::Member;
 use crate::interrupt::Record;
+use crate::sync::{Worth, linger};
 
 /// Runs what the worker has, what others have, what was submitted; rests; ends.
 pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
@@ -14,18 +15,24 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
     let me = Record::current();
     member.set_record(Arc::clone(&me));
     let local = Local::new(core, member, deque);
+    let mut lookout = Lookout::default();
+    let run_and_count = |work| {
+        local.run(work);
+        member.count_steal();
+    };
     local.enter(|| {
         loop {
             local.run_own();
-            if let Some(stolen) = local.steal() {
-                local.run(stolen);
-                member.count_steal();
-            } else {
+            let submitted = core.submitted();
+            if let Some(fork) = local.steal_fork() {
+                lookout.submissions = 0;
+                run_and_count(fork);
+            } else if let Some(submission) = local.take_submission() {
+                lookout.submissions += 1;
+                run_and_count(submission);
+            } else if !lookout.sees(|| core.submitted() != submitted) {
                 match core.rest(member, &me) {
-                    Rest::Work(work) => {
-                        local.run(work);
-                        member.count_steal();
-                    }
+                    Rest::Work(work) => run_and_count(work),
                     Rest::Look => {}
                     Rest::Leave => break,
                 }
@@ -33,3 +40,36 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
         }
     });
 }
+
+/// A worker that has run a submission looks out for the next one, for some microseconds, while that
+/// pays: it is less than it takes to fall asleep and be woken. After a fork it does not: it could not
+/// be told of more of them, and whoever forks asks first who is hungry.
+#[derive(Debug, Default)]
+struct Lookout {
+    /// How many there were since the last one.
+    submissions: usize,
+    worth: Worth,
+}
+
+impl Lookout {
+    /// Whether something has come.
+    fn sees(&mut self, something_came: impl Fn() -> bool) -> bool {
+        let looks = match std::mem::take(&mut self.submissions) {
+            0 => return false,
+            1 => OFTEN,
+            _ => SELDOM,
+        };
+        if !self.worth.try_again() {
+            return false;
+        }
+        linger(looks, &something_came);
+        let has_come = something_came();
+        self.worth.note(has_come);
+        has_come
+    }
+}
+
+/// How often a worker looks while it looks out: often after one that came alone, whose submitter may
+/// wait for it before it brings the next; seldom in a stream, of which there is more by each look.
+const OFTEN: u32 = 24;
+const SELDOM: u32 = 4;

@@ -7,7 +7,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, rounds_of_staying_away, stay_away, thread_local, unique};
+use crate::sync::{Mutex, MutexGuard, lock_from_afar, thread_local, unique};
 
 thread_local! {
     static TOKEN: usize = unique();
@@ -74,23 +74,7 @@ impl<S> QueueLock<S> {
 
     #[cold]
     fn enter_slow(&self) -> Option<MutexGuard<'_, S>> {
-        (self.visitor.load(Ordering::Relaxed) != token()).then(|| self.lock_from_afar())
-    }
-
-    /// Locks after having stayed away for a while, longer from round to round.
-    ///
-    /// The lock is held for some nanoseconds only. If two threads want it again and again, its
-    /// cache line and those of the data go to and fro with every element; a thread that stays away
-    /// lets the other one have dozens of them at the speed of its own cache. One that looks all
-    /// the while, as a mutex does before it sleeps, would drag the line over with every look.
-    fn lock_from_afar(&self) -> MutexGuard<'_, S> {
-        for round in 0..rounds_of_staying_away() {
-            stay_away(round);
-            if let Some(guard) = self.mutex.try_lock() {
-                return guard;
-            }
-        }
-        self.mutex.lock()
+        (self.visitor.load(Ordering::Relaxed) != token()).then(|| lock_from_afar(&self.mutex))
     }
 
     /// Locks the data, unless this thread runs user code under this very lock.

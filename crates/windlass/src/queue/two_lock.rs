@@ -48,7 +48,7 @@ use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, give_way, linger, mutant};
+use crate::sync::{Deadline, MutexGuard, Worth, give_way, linger, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// The two ends lie apart, so that producers and consumers do not share a cache line.
@@ -143,43 +143,6 @@ impl Lingering {
         if self.singles < SOME { SELDOM } else { OFTEN }
     }
 }
-
-/// Whether to try what costs a moment and is often in vain: as long as it pays.
-///
-/// A thread that stays awake for nothing keeps a core from whomever it has just woken, which then
-/// wakes up on another one. So after some attempts in vain it is left out, and tried again a few
-/// occasions later all the same: the pace may have changed.
-#[derive(Debug, Default)]
-struct Worth {
-    /// Occasions to leave out before the next attempt.
-    left_out: u32,
-    /// Attempts in vain since the last that was not.
-    in_vain: u32,
-}
-
-impl Worth {
-    fn try_again(&mut self) -> bool {
-        let is_tried = self.left_out == 0;
-        self.left_out = self.left_out.saturating_sub(1);
-        is_tried
-    }
-
-    fn note(&mut self, something_came: bool) {
-        self.in_vain = if something_came {
-            0
-        } else {
-            self.in_vain.saturating_add(1)
-        };
-        let too_often = self.in_vain.saturating_sub(FORGIVEN);
-        self.left_out = (1 << too_often.min(MOST_LEFT_OUT)) - 1;
-    }
-}
-
-/// So many attempts in vain may follow each other: a steady exchange has hiccups.
-const FORGIVEN: u32 = 16;
-
-/// After many attempts in vain, there is one at `2^MOST_LEFT_OUT` occasions.
-const MOST_LEFT_OUT: u32 = 3;
 
 /// How often a consumer that lingers looks at the inbox. Seldom where elements come thick and fast:
 /// by the first look, after some microseconds, there are dozens. Often after some that came one by

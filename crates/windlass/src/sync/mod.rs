@@ -39,12 +39,13 @@ pub(crate) mod clock;
 mod once_box;
 mod parker;
 mod unique;
+mod worth;
 
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
     Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, give_way, linger,
-    sharpen_timed_waits, stay_away, thread, thread_local,
+    sharpen_timed_waits, thread, thread_local,
 };
 /// How many threads the machine runs at a time, and at least one.
 pub(crate) fn available_parallelism() -> usize {
@@ -61,13 +62,25 @@ pub(crate) fn looks() -> u32 {
     })
 }
 
-/// How often a thread stays away from a lock before it waits for it; never on a machine where
-/// nobody can let go of it meanwhile.
-pub(crate) fn rounds_of_staying_away() -> u32 {
-    if looks() == 0 {
-        return 0;
-    }
-    backend::ROUNDS_OF_STAYING_AWAY
+/// Locks, after having stayed away for a while, longer from round to round; not on a machine where
+/// nobody can let go of the lock meanwhile.
+///
+/// For locks that are held for some nanoseconds only. If two threads want one again and again, its
+/// cache line and those of the data go to and fro each time; a thread that stays away lets the other
+/// one have it dozens of times at the speed of its own cache. One that looks all the while, as a
+/// mutex does before it sleeps, would drag the line over with every look.
+#[cold]
+pub(crate) fn lock_from_afar<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let rounds = match looks() {
+        0 => 0,
+        _ => backend::ROUNDS_OF_STAYING_AWAY,
+    };
+    let mut rounds = 0..rounds;
+    let locked = rounds.find_map(|round| {
+        backend::stay_away(round);
+        mutex.try_lock()
+    });
+    locked.unwrap_or_else(|| mutex.lock())
 }
 
 pub(crate) use clock::Deadline;
@@ -75,3 +88,4 @@ pub(crate) use mutant;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parker::{Parker, Woken};
 pub(crate) use unique::unique;
+pub(crate) use worth::Worth;
