@@ -67,11 +67,22 @@ pub(super) struct Config {
     pub(super) uncaught: Option<Uncaught>,
 }
 
+/// The oldest work of one of these; the one at this place is asked first.
+pub(super) fn steal_from(members: &Members, first: usize) -> Option<Work> {
+    let count = members.len();
+    (0..count).find_map(|offset| members[(first % count + offset) % count].stealer.steal())
+}
+
+/// All workers of a pool at one time.
+pub(super) type Members = Vec<Arc<Member>>;
+
 pub(super) struct Core {
     pub(super) config: Config,
     pub(super) state: Mutex<State>,
     /// All workers, for thieves; replaced as a whole when one comes or goes.
-    members: Mutex<Arc<Vec<Arc<Member>>>>,
+    members: Mutex<Arc<Members>>,
+    /// How often the list was replaced, so that workers can keep it.
+    editions: AtomicUsize,
     /// How many workers would take work right now: those that sleep, and those that could be started.
     hungry: AtomicUsize,
     /// How much was ever submitted: for workers that look out for more.
@@ -133,6 +144,7 @@ impl Core {
             config,
             state: Mutex::new(state),
             members: Mutex::new(Arc::new(Vec::new())),
+            editions: AtomicUsize::new(0),
             hungry: AtomicUsize::new(parallelism),
             submitted: AtomicUsize::new(0),
             life: AtomicU8::new(Life::Running as u8),
@@ -152,7 +164,7 @@ impl Core {
         &self.clock
     }
 
-    pub(super) fn members(&self) -> Arc<Vec<Arc<Member>>> {
+    pub(super) fn members(&self) -> Arc<Members> {
         Arc::clone(&self.members.lock())
     }
 
@@ -162,6 +174,7 @@ impl Core {
         let mut new = members.to_vec();
         new.push(Arc::clone(member));
         *members = Arc::new(new);
+        self.editions.fetch_add(1, Ordering::Release);
     }
 
     /// Takes one off the list; under the lock of the state, so that no steal is counted twice.
@@ -170,6 +183,7 @@ impl Core {
         let others = members.iter().filter(|other| !Arc::ptr_eq(other, member));
         let others = Arc::new(others.cloned().collect());
         *members = others;
+        self.editions.fetch_add(1, Ordering::Release);
         state.steals_by_gone += member.steals();
     }
 
@@ -375,10 +389,14 @@ impl Core {
     }
 
     /// Somebody's work, oldest first.
-    pub(super) fn steal(&self, from: usize) -> Option<Work> {
-        let members = self.members();
-        let count = members.len();
-        (0..count).find_map(|offset| members[(from % count + offset) % count].stealer.steal())
+    pub(super) fn steal(&self) -> Option<Work> {
+        steal_from(&self.members(), 0)
+    }
+
+    /// How often the list of workers was replaced; one that is taken after this is as new at least.
+    #[inline]
+    pub(super) fn editions(&self) -> usize {
+        self.editions.load(Ordering::Acquire)
     }
 
     /// A part of what the worker with this number is at.

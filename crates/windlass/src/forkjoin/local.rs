@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Arc;
 
-use super::core::Core;
+use super::core::{Core, Members, steal_from};
 use super::deque::{Deque, LocalOrder};
 use super::job::{JobRef, NOBODY, Work};
 use super::member::Member;
@@ -35,6 +35,8 @@ pub(super) struct Local {
     /// How many these are: a copy that every join can afford to read.
     exposed: Cell<usize>,
     victim: Cell<usize>,
+    /// The list of workers as this one last took it, and its edition.
+    others: RefCell<Option<(usize, Arc<Members>)>>,
     /// Whether this is a thread from outside that helps.
     is_guest: bool,
     /// How many pieces of work this thread is in, one inside the other.
@@ -53,6 +55,7 @@ impl Local {
             jobs: RefCell::new(VecDeque::new()),
             exposed: Cell::new(0),
             victim: Cell::new(member.number.wrapping_mul(0x9E37_79B9)),
+            others: RefCell::new(None),
             is_guest: false,
             depth: Cell::new(0),
             waits: Cell::new(0),
@@ -222,7 +225,24 @@ impl Local {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        self.telling(self.core.steal(victim >> 16))
+        self.telling(self.steal_from(victim >> 16))
+    }
+
+    /// Asks this worker first. One that has just come may be overlooked: who finds nothing looks at the
+    /// newest list before it sleeps.
+    fn steal_from(&self, victim: usize) -> Option<Work> {
+        let edition = self.core.editions();
+        let mut others = self.others.borrow_mut();
+        let (_, members) = match &mut *others {
+            Some(known) if known.0 == edition => known,
+            outdated => outdated.insert((edition, self.core.members())),
+        };
+        steal_from(members, victim)
+    }
+
+    /// Lets go of what would keep workers in memory that are gone.
+    pub(super) fn forget_others(&self) {
+        *self.others.borrow_mut() = None;
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {

@@ -219,7 +219,7 @@ impl ForkJoinPool {
         }
         let find = || {
             let submitted = self.core().take_submission();
-            submitted.or_else(|| self.core().steal(0))
+            submitted.or_else(|| self.core().steal())
         };
         let first = (!deadline.has_passed()).then(find).flatten();
         if let Some(first) = first {

@@ -97,7 +97,7 @@ impl<'a> Cx<'a> {
     #[doc(alias = "pollTask")]
     pub fn poll_task(&self) -> Option<Task> {
         let own = self.poll_next_local();
-        let others = || match self.local.core.steal(0)? {
+        let others = || match self.local.core.steal()? {
             Work::Job(part) if part.is_of_join() => {
                 self.local.give_back(part);
                 None

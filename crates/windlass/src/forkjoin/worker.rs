@@ -31,6 +31,7 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
                 lookout.submissions += 1;
                 run_and_count(submission);
             } else if !lookout.sees(|| core.submitted() != submitted) {
+                local.forget_others();
                 match core.rest(member, &me) {
                     Rest::Work(work) => run_and_count(work),
                     Rest::Look => {}
