@@ -24,8 +24,9 @@ export CARGO_TARGET_DIR="$ROOT"
 export PATH="$PATH:$ROOT/tools/bin"
 # The parts without threads, where a mutant that survives means a test that is missing. Each is judged
 # by its own unit tests alone, which is strict, and spares waiting for whole pools that hang.
-readonly PLAIN_PARTS="${PLAIN_PARTS:-queue/blocks.rs queue/heap.rs pool/ctl.rs pool/settings.rs
-    scheduled/period.rs scheduled/heap.rs task/id.rs}"
+readonly PLAIN_PARTS="${PLAIN_PARTS:-queue/block.rs queue/blocks.rs queue/heap.rs pool/ctl.rs
+    pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/worth.rs task/id.rs
+    task/memory.rs}"
 # Mutants that do what the original does.
 readonly EQUIVALENT=(
     # A pool that is in this state already is given the word that it has.

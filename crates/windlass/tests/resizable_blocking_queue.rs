@@ -126,6 +126,19 @@ fn remaining_room_never_reads_below_zero() {
     assert_eq!(queue.remaining_capacity(), Some(1));
 }
 
+#[test]
+fn what_leaves_a_queue_that_holds_too_many_makes_no_room() {
+    let queue: ResizableBlockingQueue<u32> = (1..=3).collect();
+    queue.set_capacity(1).unwrap();
+    assert_eq!(queue.remove_first(&mut |&item| item == 2), Some(2));
+    assert!(queue.offer(4).is_err());
+    assert_eq!(queue.poll(), Some(1));
+    assert!(queue.offer(5).is_err());
+    assert_eq!(queue.poll(), Some(3));
+    queue.offer(6).unwrap();
+    assert!(queue.offer(7).is_err());
+}
+
 /// RLQ-008
 #[test]
 fn after_shrinking_putters_are_admitted_exactly_by_the_new_bound() {

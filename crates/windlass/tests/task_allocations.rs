@@ -1,4 +1,5 @@
-//! What a task costs in allocations: none if it is small, one if it is large or has a handle.
+//! What a task costs in allocations: none if it is small or its memory was used before, one if it is
+//! large or has a handle.
 
 #![expect(unsafe_code, reason = "an allocator that counts is an allocator")]
 
@@ -59,13 +60,32 @@ fn a_closure_of_up_to_three_words_is_kept_without_an_allocation() {
     assert_eq!(allocations(|| Task::new(small).run()), 0);
 }
 
+fn capturing<const BYTES: usize>() -> impl FnOnce() + Copy + Send + 'static {
+    let bytes = [1_u8; BYTES];
+    move || assert_eq!(black_box(bytes)[BYTES - 1], 1)
+}
+
 #[test]
-fn a_larger_closure_takes_exactly_one_allocation() {
-    let bytes = [1_u8; 64];
-    let large = move || assert_eq!(black_box(bytes)[63], 1);
-    assert_eq!(size_of_val(&large), 64);
-    assert_eq!(allocations(|| Task::new(large)), 1);
-    assert_eq!(allocations(|| Task::new(large).run()), 1);
+fn a_larger_closure_takes_one_allocation_whose_memory_is_used_again() {
+    assert_eq!(allocations(|| Task::new(capturing::<64>())), 1);
+    assert_eq!(allocations(|| Task::new(capturing::<64>()).run()), 0);
+    assert_eq!(allocations(|| Task::new(capturing::<88>())), 0);
+}
+
+#[test]
+fn a_very_large_closure_takes_exactly_one_allocation() {
+    assert_eq!(allocations(|| Task::new(capturing::<89>())), 1);
+    assert_eq!(allocations(|| Task::new(capturing::<1_000>()).run()), 1);
+}
+
+/// Blocks of memory travel by the crate, of 64: two of them fill up while the others run.
+#[test]
+fn the_memory_of_a_closure_comes_back_from_the_thread_that_ran_it() {
+    let tasks: Vec<Task> = (0..130).map(|_| Task::new(capturing::<64>())).collect();
+    let runner = std::thread::spawn(|| tasks.into_iter().for_each(Task::run));
+    runner.join().unwrap();
+    let make = || (0..128).for_each(|_| std::mem::forget(Task::new(capturing::<64>())));
+    assert_eq!(allocations(make), 0);
 }
 
 #[test]

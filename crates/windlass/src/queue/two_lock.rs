@@ -432,7 +432,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             front.roomy_until = mutant!(
                 "swap_leaves_the_old_room",
                 front.roomy_until,
-                self.room(front)
+                self.places_beside_outbox()
             );
             let batch = back.outbox.len();
             back.lingering.after_batch(batch);
@@ -479,16 +479,21 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     /// Looks at the outbox, from which elements may have left since the last look.
     #[cold]
     fn has_room_after_all(&self, front: &mut Front<S>) -> bool {
-        let room = self.room(front);
-        front.roomy_until = front.inbox.len().saturating_add(room);
-        room > 0
+        front.roomy_until = self.places_beside_outbox();
+        front.inbox.len() < front.roomy_until
     }
 
+    /// How many more elements there is room for. A queue whose bound was lowered may hold too many.
     fn room(&self, front: &Front<S>) -> usize {
-        let queued = || front.inbox.len() + self.back.outbox_len.load(Ordering::Acquire);
+        self.places_beside_outbox()
+            .saturating_sub(front.inbox.len())
+    }
+
+    /// How many places the bound leaves to the inbox; to be called under the front lock.
+    fn places_beside_outbox(&self) -> usize {
         match self.front.capacity.load(Ordering::Relaxed) {
             UNBOUNDED => usize::MAX,
-            capacity => capacity.saturating_sub(queued()),
+            capacity => capacity.saturating_sub(self.back.outbox_len.load(Ordering::Acquire)),
         }
     }
 
