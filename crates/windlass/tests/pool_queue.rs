@@ -44,6 +44,25 @@ fn the_queue_is_the_one_given_and_holds_what_waits_only() {
     finish(&pool);
 }
 
+#[test]
+fn a_task_that_is_submitted_from_inside_a_predicate_of_the_queue_is_not_lost() {
+    let pool = fixed(1).build().unwrap();
+    let blocker = Blocker::occupy(&pool, 1);
+    pool.execute(|| ()).unwrap();
+    let (task, mut handle) = Task::with_handle(|| 1);
+    let mut task = Some(task);
+    let misuse = std::panic::AssertUnwindSafe(|| {
+        pool.queue().remove_first(&mut |_| {
+            pool.execute_task(task.take().unwrap()).unwrap();
+            false
+        })
+    });
+    assert!(std::panic::catch_unwind(misuse).is_err());
+    assert!(matches!(handle.get(), Err(ExecutionError::Cancelled(_))));
+    blocker.release();
+    finish(&pool);
+}
+
 /// TPE-081
 #[test]
 fn a_queued_task_is_removed_once_and_never_runs() {

@@ -9,8 +9,7 @@ use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Figures, Settings};
 use super::shared::{Annex, Extras, Shared};
-use super::work_queue::WorkQueue;
-use crate::queue::BlockingQueue;
+use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
@@ -41,7 +40,7 @@ pub struct Builder {
     maximum: Option<u32>,
     keep_alive: Duration,
     core_timeout: bool,
-    queue: WorkQueue,
+    queue: Option<Arc<dyn BlockingQueue<Task>>>,
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
@@ -55,7 +54,7 @@ impl Builder {
             maximum: None,
             keep_alive: Duration::from_secs(60),
             core_timeout: false,
-            queue: WorkQueue::default(),
+            queue: None,
             factory: None,
             handler: Arc::new(AbortPolicy),
             name: None,
@@ -88,14 +87,13 @@ impl Builder {
     }
 
     /// The queue in which tasks wait for a worker.
-    pub fn work_queue(mut self, queue: impl BlockingQueue<Task> + 'static) -> Self {
-        self.queue = WorkQueue::new(queue);
-        self
+    pub fn work_queue(self, queue: impl BlockingQueue<Task> + 'static) -> Self {
+        self.shared_work_queue(Arc::new(queue))
     }
 
     /// The queue in which tasks wait for a worker, where you keep hold of it too.
     pub fn shared_work_queue(mut self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
-        self.queue = queue.into();
+        self.queue = Some(queue);
         self
     }
 
@@ -192,13 +190,16 @@ impl Builder {
             keep_alive: self.keep_alive,
             core_timeout: self.core_timeout,
         })?;
+        let queue = self
+            .queue
+            .unwrap_or_else(|| Arc::new(LinkedBlockingQueue::new()));
         let factory = self.factory.unwrap_or_else(|| {
             Arc::new(match &self.name {
                 Some(name) => DefaultThreadFactory::named(name),
                 None => DefaultThreadFactory::new(),
             })
         });
-        let shared = Shared::new(settings, self.queue, factory, self.handler, self.extras);
+        let shared = Shared::new(settings, queue, factory, self.handler, self.extras);
         Ok(ThreadPoolExecutor::of(shared))
     }
 }

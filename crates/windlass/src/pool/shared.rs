@@ -14,6 +14,7 @@ use super::tally::Tally;
 use super::work_queue::WorkQueue;
 use crate::containment::contain;
 use crate::interrupt::Record;
+use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, mutant};
@@ -85,7 +86,7 @@ impl Extras {
 impl Shared {
     pub(crate) fn new(
         settings: Settings,
-        queue: WorkQueue,
+        queue: Arc<dyn BlockingQueue<Task>>,
         factory: Arc<dyn ThreadFactory>,
         handler: Arc<dyn RejectedExecutionHandler>,
         extras: Extras,
@@ -93,7 +94,7 @@ impl Shared {
         Arc::new(Self {
             ctl: Ctl::new(),
             settings,
-            queue,
+            queue: WorkQueue::new(queue),
             roster: Roster::default(),
             termination: Termination::default(),
             extras,

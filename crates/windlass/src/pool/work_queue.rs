@@ -6,7 +6,6 @@
 //! which that is done. So the everyday queue is known by its type too, and its two hot methods
 //! become a part of whoever calls them.
 
-use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -21,18 +20,9 @@ pub(crate) struct WorkQueue {
 }
 
 impl WorkQueue {
-    pub(crate) fn new<Q: BlockingQueue<Task> + 'static>(queue: Q) -> Self {
-        let mut queue = Some(queue);
-        let linked = (&mut queue as &mut dyn Any).downcast_mut();
-        if let Some(linked) = linked.and_then(Option::take) {
-            let linked = Arc::new(linked);
-            return Self {
-                any: Arc::clone(&linked) as _,
-                linked: Some(linked),
-            };
-        }
-        let queue = queue.expect("only the everyday queue is taken out");
-        Self::from(Arc::new(queue) as Arc<dyn BlockingQueue<Task>>)
+    pub(crate) fn new(any: Arc<dyn BlockingQueue<Task>>) -> Self {
+        let linked = Arc::clone(&any).into_linked();
+        Self { any, linked }
     }
 
     pub(crate) const fn as_any(&self) -> &Arc<dyn BlockingQueue<Task>> {
@@ -54,18 +44,6 @@ impl WorkQueue {
             Some(queue) => queue.poll(),
             None => self.any.poll(),
         }
-    }
-}
-
-impl From<Arc<dyn BlockingQueue<Task>>> for WorkQueue {
-    fn from(any: Arc<dyn BlockingQueue<Task>>) -> Self {
-        Self { any, linked: None }
-    }
-}
-
-impl Default for WorkQueue {
-    fn default() -> Self {
-        Self::new(LinkedBlockingQueue::new())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The everyday work queue: first in, first out, with or without a fixed bound.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocks::Blocks;
@@ -74,7 +75,11 @@ impl<T: Send> FromIterator<T> for LinkedBlockingQueue<T> {
     }
 }
 
-delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0);
+delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0, {
+    fn into_linked(self: Arc<Self>) -> Option<Arc<Self>> {
+        Some(self)
+    }
+});
 
 #[cfg(test)]
 mod models {

@@ -56,6 +56,7 @@ mod transfer;
 mod two_lock;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use array::ArrayBlockingQueue;
@@ -224,6 +225,12 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     /// still take effect.
     fn is_interruptible(&self) -> bool {
         true
+    }
+
+    /// The queue by its type, if it is the everyday one: a pool then reaches it without a detour.
+    #[doc(hidden)]
+    fn into_linked(self: Arc<Self>) -> Option<Arc<LinkedBlockingQueue<T>>> {
+        None
     }
 }
 
