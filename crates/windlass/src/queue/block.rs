@@ -128,6 +128,7 @@ mod tests {
     fn elements_leave_in_the_order_in_which_they_came() {
         let mut block = filled(3, [1, 2, 3]);
         assert!(block.is_full());
+        assert_eq!((block.capacity(), block.len()), (3, 3));
         let popped = [(); 4].map(|()| block.pop().map(|item| *item));
         assert_eq!(popped, [Some(1), Some(2), Some(3), None]);
         assert!(block.is_empty());
