@@ -67,14 +67,14 @@ pub(super) struct Config {
     pub(super) uncaught: Option<Uncaught>,
 }
 
+/// All workers of a pool at one time.
+pub(super) type Members = Vec<Arc<Member>>;
+
 /// The oldest work of one of these; the one at this place is asked first.
 pub(super) fn steal_from(members: &Members, first: usize) -> Option<Work> {
     let count = members.len();
     (0..count).find_map(|offset| members[(first % count + offset) % count].stealer.steal())
 }
-
-/// All workers of a pool at one time.
-pub(super) type Members = Vec<Arc<Member>>;
 
 pub(super) struct Core {
     pub(super) config: Config,
@@ -275,7 +275,7 @@ impl Core {
         {
             let mut state = self.lock();
             if let Some(work) = state.submissions.pop_front() {
-                return Rest::Work(work);
+                return Rest::Submission(work);
             }
             let surplus = state.live - state.blocked > state.parallelism;
             if surplus || state.life > Life::Shutdown {
@@ -483,7 +483,7 @@ pub(super) enum Taken {
 
 /// What a worker that found nothing does next.
 pub(super) enum Rest {
-    Work(Work),
+    Submission(Work),
     Look,
     Leave,
 }

@@ -225,19 +225,19 @@ impl Local {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        self.telling(self.steal_from(victim >> 16))
+        self.telling(self.steal_from_known(victim >> 16))
     }
 
-    /// Asks this worker first. One that has just come may be overlooked: who finds nothing looks at the
-    /// newest list before it sleeps.
-    fn steal_from(&self, victim: usize) -> Option<Work> {
+    /// A worker that has just come may be overlooked: who finds nothing looks at the newest list before
+    /// it sleeps.
+    fn steal_from_known(&self, first: usize) -> Option<Work> {
         let edition = self.core.editions();
         let mut others = self.others.borrow_mut();
         let (_, members) = match &mut *others {
             Some(known) if known.0 == edition => known,
             outdated => outdated.insert((edition, self.core.members())),
         };
-        steal_from(members, victim)
+        steal_from(members, first)
     }
 
     /// Lets go of what would keep workers in memory that are gone.

@@ -33,7 +33,10 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
             } else if !lookout.sees(|| core.submitted() != submitted) {
                 local.forget_others();
                 match core.rest(member, &me) {
-                    Rest::Work(work) => run_and_count(work),
+                    Rest::Submission(submission) => {
+                        lookout.submissions += 1;
+                        run_and_count(submission);
+                    }
                     Rest::Look => {}
                     Rest::Leave => break,
                 }
@@ -47,7 +50,7 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
 /// be told of more of them, and whoever forks asks first who is hungry.
 #[derive(Debug, Default)]
 struct Lookout {
-    /// How many there were since the last one.
+    /// How many submissions were run since the last look-out, without a fork in between.
     submissions: usize,
     worth: Worth,
 }

@@ -307,7 +307,7 @@ impl ThreadPoolExecutor {
     /// start one.
     #[must_use]
     pub fn queue(&self) -> &Arc<dyn BlockingQueue<Task>> {
-        self.shared().queue.as_any()
+        self.shared().queue.as_dyn()
     }
 
     /// Takes a task out of the queue, by its id or handle; `None` if it is not there.

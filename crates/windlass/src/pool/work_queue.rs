@@ -25,7 +25,7 @@ impl WorkQueue {
         Self { any, linked }
     }
 
-    pub(crate) const fn as_any(&self) -> &Arc<dyn BlockingQueue<Task>> {
+    pub(crate) const fn as_dyn(&self) -> &Arc<dyn BlockingQueue<Task>> {
         &self.any
     }
 

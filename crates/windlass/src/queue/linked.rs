@@ -50,9 +50,7 @@ impl<T: Send> LinkedBlockingQueue<T> {
             Bound::Fixed,
         )))
     }
-}
 
-impl<T: Send> LinkedBlockingQueue<T> {
     /// [`BlockingQueue::offer`] of an element that is made only where there is room for it, in its
     /// place; else its maker comes back.
     #[inline(always)]

@@ -57,7 +57,7 @@ impl<S> QueueLock<S> {
     /// If this thread runs user code under this very lock.
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
-        match self.enter() {
+        match self.lock_unless_visiting() {
             Some(guard) => guard,
             None => misused(()),
         }
@@ -65,24 +65,16 @@ impl<S> QueueLock<S> {
 
     /// Locks the data, unless this thread runs user code under this very lock.
     #[inline]
-    pub(crate) fn enter(&self) -> Option<MutexGuard<'_, S>> {
+    pub(crate) fn lock_unless_visiting(&self) -> Option<MutexGuard<'_, S>> {
         match self.mutex.try_lock() {
             Some(guard) => Some(guard),
-            None => self.enter_slow(),
+            None => self.lock_slow(),
         }
     }
 
     #[cold]
-    fn enter_slow(&self) -> Option<MutexGuard<'_, S>> {
+    fn lock_slow(&self) -> Option<MutexGuard<'_, S>> {
         (self.visitor.load(Ordering::Relaxed) != token()).then(|| lock_from_afar(&self.mutex))
-    }
-
-    /// Locks the data, unless this thread runs user code under this very lock.
-    pub(crate) fn lock_unless_visiting(&self) -> Option<MutexGuard<'_, S>> {
-        if let Some(guard) = self.mutex.try_lock() {
-            return Some(guard);
-        }
-        (self.visitor.load(Ordering::Relaxed) != token()).then(|| self.mutex.lock())
     }
 
     /// Marks that the current thread, which holds `guard`, runs user code from now on.

@@ -226,7 +226,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     /// Places an element that is made in its place; gives the maker back if there is no room.
     #[inline(always)]
     pub(super) fn offer_with<M: FnOnce() -> S::Item>(&self, make: M) -> Result<(), M> {
-        let Some(mut front) = self.front.lock.enter() else {
+        let Some(mut front) = self.front.lock.lock_unless_visiting() else {
             misused(make())
         };
         if front.inbox.len() >= front.roomy_until && !self.has_room_after_all(&mut front) {
@@ -655,9 +655,11 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
         let mut front = self.front.lock.lock();
         let former = self.front.capacity.swap(capacity, Ordering::Relaxed);
         // Mutant: producers go by the old bound.
-        if !mutant!("resize_is_not_noticed") {
-            self.has_room_after_all(&mut front);
-        }
+        front.roomy_until = mutant!(
+            "resize_is_not_noticed",
+            front.roomy_until,
+            self.places_beside_outbox()
+        );
         // Mutant: the new places are signalled to nobody.
         let room = mutant!("resize_lets_nobody_in", 0, self.room(&front));
         drop(front);

@@ -75,8 +75,7 @@ pub(crate) fn lock_from_afar<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         0 => 0,
         _ => backend::ROUNDS_OF_STAYING_AWAY,
     };
-    let mut rounds = 0..rounds;
-    let locked = rounds.find_map(|round| {
+    let locked = (0..rounds).find_map(|round| {
         backend::stay_away(round);
         mutex.try_lock()
     });
