@@ -21,7 +21,7 @@ use super::member::Member;
 use crate::interrupt::Record;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
-use crate::sync::{Deadline, Mutex, MutexGuard, Woken, lock_from_afar, mutant};
+use crate::sync::{Deadline, Mutex, MutexGuard, Woken, lock_with_backoff, mutant};
 use crate::task::{Failure, Task, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -156,7 +156,7 @@ impl Core {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         match self.state.try_lock() {
             Some(state) => state,
-            None => lock_from_afar(&self.state),
+            None => lock_with_backoff(&self.state),
         }
     }
 

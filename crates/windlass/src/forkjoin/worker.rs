@@ -7,7 +7,7 @@ use super::deque::Deque;
 use super::local::Local;
 use super::member::Member;
 use crate::interrupt::Record;
-use crate::sync::{Worth, linger};
+use crate::sync::{AdaptiveSpin, spin_until};
 
 /// Runs what the worker has, what others have, what was submitted; rests; ends.
 pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
@@ -52,7 +52,7 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
 struct Lookout {
     /// How many submissions were run since the last look-out, without a fork in between.
     submissions: usize,
-    worth: Worth,
+    spin: AdaptiveSpin,
 }
 
 impl Lookout {
@@ -63,12 +63,12 @@ impl Lookout {
             1 => OFTEN,
             _ => SELDOM,
         };
-        if !self.worth.try_again() {
+        if !self.spin.should_spin() {
             return false;
         }
-        linger(looks, &something_came);
+        spin_until(looks, &something_came);
         let has_come = something_came();
-        self.worth.note(has_come);
+        self.spin.record(has_come);
         has_come
     }
 }

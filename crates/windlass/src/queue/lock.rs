@@ -7,7 +7,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock_from_afar, thread_local, unique};
+use crate::sync::{Mutex, MutexGuard, lock_with_backoff, thread_local, unique};
 
 thread_local! {
     static TOKEN: usize = unique();
@@ -74,7 +74,7 @@ impl<S> QueueLock<S> {
 
     #[cold]
     fn lock_slow(&self) -> Option<MutexGuard<'_, S>> {
-        (self.visitor.load(Ordering::Relaxed) != token()).then(|| lock_from_afar(&self.mutex))
+        (self.visitor.load(Ordering::Relaxed) != token()).then(|| lock_with_backoff(&self.mutex))
     }
 
     /// Marks that the current thread, which holds `guard`, runs user code from now on.

@@ -23,7 +23,7 @@ use super::lock::QueueLock;
 use super::{PutError, Waiting};
 use crate::interrupt::{Interrupted, Record, ends_wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, looks, mutant};
+use crate::sync::{Deadline, mutant, spin_limit};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait_awake};
 
 /// Where interchangeable takers and putters meet.
@@ -175,7 +175,7 @@ impl<T: Send> Promised<T> {
 
     /// Looks out for a signal for a short while, as long as no newer taker does.
     fn look_out(&self, me: &Record, number: usize) {
-        for _ in 0..looks() {
+        for _ in 0..spin_limit() {
             if me.is_signalled() || self.newest.load(Ordering::Relaxed) != number {
                 break;
             }

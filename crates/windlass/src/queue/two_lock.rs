@@ -36,7 +36,7 @@
 //! woke it; it then fills the inbox for as long as its turn lasts, and has nobody to wake. A taker
 //! that gives way promises nothing to anybody: who sleeps is signalled as ever.
 //!
-//! Both are done only while they pay; see [`Worth`].
+//! Both are done only while they pay; see [`AdaptiveSpin`].
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
 use crate::interrupt::{Interrupted, ends_wait};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, Worth, give_way, linger, mutant};
+use crate::sync::{AdaptiveSpin, Deadline, MutexGuard, mutant, spin_until, yield_now};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
 
 /// The two ends lie apart, so that producers and consumers do not share a cache line.
@@ -115,7 +115,7 @@ struct Back<S> {
     /// Putters that were signalled and have not locked the queue since.
     putters_coming: usize,
     lingering: Lingering,
-    giving_way: Worth,
+    yielding: AdaptiveSpin,
 }
 
 /// When consumers linger: after a small batch, while that pays.
@@ -125,12 +125,12 @@ struct Lingering {
     is_due: bool,
     /// Batches of a single element in a row.
     singles: u32,
-    worth: Worth,
+    spin: AdaptiveSpin,
 }
 
 impl Lingering {
     fn after_batch(&mut self, len: usize) {
-        self.is_due = len < SMALL_BATCH && self.worth.try_again();
+        self.is_due = len < SMALL_BATCH && self.spin.should_spin();
         self.singles = if len == 1 {
             self.singles.saturating_add(1)
         } else {
@@ -198,7 +198,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             putters: WaitQueue::default(),
             putters_coming: 0,
             lingering: Lingering::default(),
-            giving_way: Worth::default(),
+            yielding: AdaptiveSpin::default(),
         };
         Self {
             back: CachePadded::new(BackEnd {
@@ -323,13 +323,13 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         let front = &self.front;
         front.has_lookout.store(true, Ordering::Relaxed);
         let something_came = || front.shown_inbox_len.load(Ordering::Relaxed) > 0;
-        linger(looks, something_came);
+        spin_until(looks, something_came);
         // Whoever has seen the lookout has left its element before this thread looks at the inbox,
         // and whoever comes after that does not see it: the front lock orders both.
         let stays = mutant!("lookout_is_never_over");
         front.has_lookout.store(stays, Ordering::Relaxed);
         let mut back = self.back.lock.lock();
-        back.lingering.worth.note(something_came());
+        back.lingering.spin.record(something_came());
         back
     }
 
@@ -358,7 +358,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         }
         let is_filled = self.fill_outbox(&mut back, &mut front);
         if comes == Comes::HavingGivenWay {
-            back.giving_way.note(is_filled);
+            back.yielding.record(is_filled);
         }
         if !is_filled {
             if_empty(back, front);
@@ -382,9 +382,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             let mut waited = Wait::Signalled;
             let item = self.take_now(comes, |mut back, mut front| {
                 let has_time = comes == Comes::Anew && !deadline.has_passed();
-                if has_time && back.giving_way.try_again() {
+                if has_time && back.yielding.should_spin() {
                     drop((back, front));
-                    give_way();
+                    yield_now();
                     comes = Comes::HavingGivenWay;
                     return;
                 }

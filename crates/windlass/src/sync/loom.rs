@@ -117,19 +117,19 @@ impl<T> UnsafeCell<T> {
 }
 
 /// Lets no time pass: a model looks at every moment anyway.
-pub(crate) fn linger(_looks: u32, _is_over: impl Fn() -> bool) {}
+pub(crate) fn spin_until(_looks: u32, _is_over: impl Fn() -> bool) {}
 
 /// Does nothing: others run at every moment anyway.
-pub(crate) fn give_way() {}
+pub(crate) fn yield_now() {}
 
 /// Lets no time pass.
-pub(crate) fn stay_away(_round: u32) {}
+pub(crate) fn backoff(_round: u32) {}
 
 /// How often to stay away from a lock before waiting for it.
-pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = 0;
+pub(crate) const BACKOFF_ROUNDS: u32 = 0;
 
 /// How often a thread looks for what it waits for before it sleeps.
-pub(crate) const LOOKS: u32 = 1;
+pub(crate) const SPIN_LIMIT: u32 = 1;
 
 /// Reads the machine's clock; models never wait by it.
 pub(crate) fn now() -> Instant {

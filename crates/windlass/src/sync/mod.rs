@@ -35,56 +35,56 @@ pub(crate) fn carries(mutant: &str) -> bool {
     chosen.as_deref() == Some(mutant)
 }
 
+mod adaptive_spin;
 pub(crate) mod clock;
 mod once_box;
 mod parker;
 mod unique;
-mod worth;
 
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, give_way, linger,
-    sharpen_timed_waits, thread, thread_local,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, sharpen_timed_waits,
+    spin_until, thread, thread_local, yield_now,
 };
-/// How many threads the machine runs at a time, and at least one.
+/// Returns how many threads the machine runs at a time, and at least one.
 pub(crate) fn available_parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// How often a thread looks for what it waits for before it sleeps: never on a machine where
-/// nobody can bring it meanwhile.
-pub(crate) fn looks() -> u32 {
-    static LOOKS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *LOOKS.get_or_init(|| match available_parallelism() {
+/// Returns how often a thread checks for what it waits for before it parks: never on a machine with
+/// one core, where nobody can bring it meanwhile.
+pub(crate) fn spin_limit() -> u32 {
+    static LIMIT: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *LIMIT.get_or_init(|| match available_parallelism() {
         1 => 0,
-        _ => backend::LOOKS,
+        _ => backend::SPIN_LIMIT,
     })
 }
 
-/// Locks, after having stayed away for a while, longer from round to round; not on a machine where
-/// nobody can let go of the lock meanwhile.
+/// Locks a contended mutex after exponential backoff; without backoff on a machine with one core,
+/// where nobody can release the lock meanwhile.
 ///
-/// For locks that are held for some nanoseconds only. If two threads want one again and again, its
-/// cache line and those of the data go to and fro each time; a thread that stays away lets the other
-/// one have it dozens of times at the speed of its own cache. One that looks all the while, as a
-/// mutex does before it sleeps, would drag the line over with every look.
+/// For locks that are held for some nanoseconds only. If two threads take such a lock again and
+/// again, its cache line and those of the data move between the cores each time. A thread that backs
+/// off lets the other take the lock dozens of times from its own cache. One that polls all the while,
+/// as a mutex does before it blocks, moves the line with every poll.
 #[cold]
-pub(crate) fn lock_from_afar<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    let rounds = match looks() {
+pub(crate) fn lock_with_backoff<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let rounds = match spin_limit() {
         0 => 0,
-        _ => backend::ROUNDS_OF_STAYING_AWAY,
+        _ => backend::BACKOFF_ROUNDS,
     };
     let locked = (0..rounds).find_map(|round| {
-        backend::stay_away(round);
+        backend::backoff(round);
         mutex.try_lock()
     });
     locked.unwrap_or_else(|| mutex.lock())
 }
 
+pub(crate) use adaptive_spin::AdaptiveSpin;
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parker::{Parker, Woken};
 pub(crate) use unique::unique;
-pub(crate) use worth::Worth;

@@ -114,16 +114,18 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Keeps the core busy for a moment, some microseconds at most, which is less than it costs to
-/// sleep and be woken; looks whether it is over so many times. Each look takes the cache line from
-/// whoever is about to write to it. Where there is but one core, nothing can come to pass meanwhile.
-pub(crate) fn linger(looks: u32, is_over: impl Fn() -> bool) {
-    const MOMENT: u32 = 384;
-    if super::looks() == 0 {
+/// Spins for some microseconds at most, which is less than a sleep and a wake-up cost, and checks
+/// `is_over` so many times on the way.
+///
+/// Each check takes the cache line from the thread that is about to write to it. On a machine with
+/// one core nothing can change meanwhile, so it returns at once.
+pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
+    const SPINS: u32 = 384;
+    if super::spin_limit() == 0 {
         return;
     }
-    for _ in 0..looks {
-        for _ in 0..MOMENT / looks {
+    for _ in 0..checks {
+        for _ in 0..SPINS / checks {
             std::hint::spin_loop();
         }
         if is_over() {
@@ -132,29 +134,29 @@ pub(crate) fn linger(looks: u32, is_over: impl Fn() -> bool) {
     }
 }
 
-/// Keeps the core busy with nothing, four times as long in each round, some microseconds in all; in
-/// the last rounds lets others run, since the one who holds the lock may be waiting for this core.
-pub(crate) fn stay_away(round: u32) {
-    if round >= BUSY_ROUNDS {
-        give_way();
+/// Spins four times as long in each round, some microseconds in all; yields in the last rounds, since
+/// the owner of the lock may be waiting for this core.
+pub(crate) fn backoff(round: u32) {
+    if round >= SPINNING_ROUNDS {
+        yield_now();
     }
-    for _ in 0..4 << (2 * round.min(BUSY_ROUNDS - 1)) {
+    for _ in 0..4 << (2 * round.min(SPINNING_ROUNDS - 1)) {
         std::hint::spin_loop();
     }
 }
 
-const BUSY_ROUNDS: u32 = 3;
+const SPINNING_ROUNDS: u32 = 3;
 
-/// How often to stay away from a lock before waiting for it.
-pub(crate) const ROUNDS_OF_STAYING_AWAY: u32 = BUSY_ROUNDS + 2;
+/// Rounds of backoff before a thread blocks on a lock.
+pub(crate) const BACKOFF_ROUNDS: u32 = SPINNING_ROUNDS + 2;
 
-/// Lets others run that are ready on this core, if there are any.
-pub(crate) fn give_way() {
+/// Yields to other threads that are ready on this core, if there are any.
+pub(crate) fn yield_now() {
     thread::yield_now();
 }
 
-/// How often a thread looks for what it waits for before it sleeps: some microseconds.
-pub(crate) const LOOKS: u32 = 600;
+/// How often a thread checks for what it waits for before it parks: some microseconds.
+pub(crate) const SPIN_LIMIT: u32 = 600;
 
 /// Reads the machine's monotonic clock.
 pub(crate) fn now() -> Instant {

@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use super::Head;
 use crate::interrupt::{Parked, Record};
-use crate::sync::{Deadline, linger, mutant};
+use crate::sync::{Deadline, mutant, spin_until};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
 
@@ -29,7 +29,7 @@ impl Head {
             return Err(ExecutionError::TimedOut);
         }
         // A short task is over before this thread would be asleep.
-        linger(LOOKS, || self.state.load().is_done());
+        spin_until(LOOKS, || self.state.load().is_done());
         // Mutant: the end comes between the two, and nobody sees this thread.
         if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
             return Ok(());

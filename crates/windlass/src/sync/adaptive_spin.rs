@@ -1,0 +1,96 @@
+//! Spinning that stops where it does not pay.
+
+/// Decides whether the next spin is worth it, from how the last ones ended.
+///
+/// A thread that spins in vain keeps a core from the thread it has just woken, which then has to be
+/// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin is
+/// skipped, more often from failure to failure, but never for good: the pace may change.
+#[derive(Debug, Default)]
+pub(crate) struct AdaptiveSpin {
+    /// Occasions to skip before the next attempt.
+    skips: u32,
+    /// Failed attempts since the last success.
+    failures: u32,
+}
+
+impl AdaptiveSpin {
+    /// Returns whether to spin on this occasion.
+    pub(crate) fn should_spin(&mut self) -> bool {
+        let spins = self.skips == 0;
+        self.skips = self.skips.saturating_sub(1);
+        spins
+    }
+
+    /// Records whether the last spin saw what it waited for.
+    pub(crate) fn record(&mut self, succeeded: bool) {
+        self.failures = if succeeded {
+            0
+        } else {
+            self.failures.saturating_add(1)
+        };
+        let excess = self.failures.saturating_sub(TOLERATED_FAILURES);
+        self.skips = (1 << excess.min(MAX_SKIP_EXPONENT)) - 1;
+    }
+}
+
+/// Failures in a row that change nothing: a steady exchange has hiccups.
+const TOLERATED_FAILURES: u32 = 16;
+
+/// After many failures, one occasion in `2^MAX_SKIP_EXPONENT` is used.
+const MAX_SKIP_EXPONENT: u32 = 5;
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::{AdaptiveSpin, MAX_SKIP_EXPONENT, TOLERATED_FAILURES};
+
+    /// Returns how many of the next `occasions` are used, if each attempt succeeds or none does.
+    fn attempts(spin: &mut AdaptiveSpin, occasions: usize, succeeds: bool) -> usize {
+        let mut attempts = 0;
+        for _ in 0..occasions {
+            if spin.should_spin() {
+                attempts += 1;
+                spin.record(succeeds);
+            }
+        }
+        attempts
+    }
+
+    #[test]
+    fn a_spin_that_succeeds_is_repeated_every_time() {
+        assert_eq!(attempts(&mut AdaptiveSpin::default(), 100, true), 100);
+    }
+
+    #[test]
+    fn a_few_failures_in_a_row_change_nothing() {
+        let mut spin = AdaptiveSpin::default();
+        let tolerated = TOLERATED_FAILURES as usize;
+        assert_eq!(attempts(&mut spin, tolerated, false), tolerated);
+        assert_eq!(attempts(&mut spin, 1, true), 1);
+        assert_eq!(attempts(&mut spin, tolerated, false), tolerated);
+    }
+
+    #[test]
+    fn more_and_more_occasions_are_skipped_up_to_a_bound() {
+        let mut spin = AdaptiveSpin::default();
+        attempts(&mut spin, TOLERATED_FAILURES as usize, false);
+        let mut between = Vec::new();
+        for _ in 0..MAX_SKIP_EXPONENT + 2 {
+            assert!(spin.should_spin());
+            spin.record(false);
+            between.push(spin.skips);
+            while spin.skips > 0 {
+                assert!(!spin.should_spin());
+            }
+        }
+        assert_eq!(between, [1, 3, 7, 15, 31, 31, 31]);
+    }
+
+    #[test]
+    fn one_success_makes_up_for_all_failures() {
+        let mut spin = AdaptiveSpin::default();
+        attempts(&mut spin, 500, false);
+        while !spin.should_spin() {}
+        spin.record(true);
+        assert_eq!(attempts(&mut spin, 10, true), 10);
+    }
+}
