@@ -31,10 +31,10 @@ use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::clock::{self, Clock};
-use crate::sync::{Deadline, Mutex, Parker, Woken, mutant, thread, thread_local};
+use crate::sync::{Deadline, Mutex, ParkResult, Parker, mutant, thread, thread_local};
 
 thread_local! {
-    static CURRENT: Arc<Record> = Arc::new(Record::new());
+    static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
 }
 
 /// A blocking call ended because its thread was interrupted; the flag is clear again.
@@ -62,17 +62,17 @@ const NUDGE: u8 = 1 << 1;
 /// moment is seen by the wait that it should end.
 ///
 /// A *nudge* is an interrupt for the idle only: a pool sends it to make a waiting worker look at
-/// the pool's state again. It ends the waits of a thread that [heeds](Record::heeding) nudges, as
+/// the pool's state again. It ends the waits of a thread that [accepts](ThreadContext::accept_nudges) nudges, as
 /// a worker does while it asks for its next task; everybody else takes it for a spurious wake-up.
 /// So a pool can nudge without knowing whether the worker is busy, and no task ever sees it.
 ///
 /// `signalled` belongs to [`waiting`](crate::waiting): it is written under the lock of the
 /// structure that the thread waits in.
-pub(crate) struct Record {
+pub(crate) struct ThreadContext {
     parker: Arc<Parker>,
     flags: AtomicU8,
     /// The flags that end a wait of this thread; written by the thread itself.
-    heeded: AtomicU8,
+    wait_mask: AtomicU8,
     /// The flags that ended its last wait; for the thread itself.
     ended_by: AtomicU8,
     signalled: AtomicBool,
@@ -81,52 +81,52 @@ pub(crate) struct Record {
     parked: AtomicBool,
 }
 
-impl fmt::Debug for Record {
+impl fmt::Debug for ThreadContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Record")
-            .field("interrupted", &self.is_flagged())
+        f.debug_struct("ThreadContext")
+            .field("interrupted", &self.is_interrupted())
             .finish_non_exhaustive()
     }
 }
 
-impl Record {
+impl ThreadContext {
     fn new() -> Self {
         Self {
             parker: Arc::new(Parker::new()),
             flags: AtomicU8::new(0),
-            heeded: AtomicU8::new(INTERRUPT),
+            wait_mask: AtomicU8::new(INTERRUPT),
             ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
             parked: AtomicBool::new(false),
         }
     }
 
-    /// The record of the current thread.
+    /// The context of the current thread.
     pub(crate) fn current() -> Arc<Self> {
-        // While a thread's locals are being dropped it gets a record that nobody else knows: it
+        // While a thread's locals are being dropped it gets a context that nobody else knows: it
         // can still wait, it can no longer be interrupted.
         CURRENT
             .try_with(Arc::clone)
             .unwrap_or_else(|_| Arc::new(Self::new()))
     }
 
-    /// Runs `f` with the record of the current thread, without counting a reference to it.
+    /// Runs `f` with the context of the current thread, without counting a reference to it.
     pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
         let mut f = Some(f);
-        let mut run = |record: &Arc<Self>| (f.take().expect("called once"))(record);
+        let mut run = |context: &Arc<Self>| (f.take().expect("called once"))(context);
         match CURRENT.try_with(&mut run) {
             Ok(result) => result,
             Err(_) => run(&Arc::new(Self::new())),
         }
     }
 
-    pub(crate) fn set_flag(&self) {
+    pub(crate) fn set_interrupted(&self) {
         self.flags.fetch_or(INTERRUPT, Ordering::Release);
     }
 
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
-        self.set_flag();
+        self.set_interrupted();
         // Mutant: a thread that is about to sleep does not look again.
         if !mutant!("interrupt_wakes_nobody") {
             self.parker.unpark();
@@ -139,46 +139,46 @@ impl Record {
         self.parker.unpark();
     }
 
-    pub(crate) fn is_flagged(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.flags.load(Ordering::Acquire) & INTERRUPT != 0
     }
 
     /// Clears the interrupt and says whether there was one; free of a write where there was none.
-    pub(crate) fn take_flag(&self) -> bool {
-        self.is_flagged() && self.flags.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0
+    pub(crate) fn take_interrupt(&self) -> bool {
+        self.is_interrupted() && self.flags.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0
     }
 
-    /// Whether the current thread, whose record this is, must not go on waiting.
-    fn must_end_wait(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & self.heeded.load(Ordering::Relaxed) != 0
+    /// Whether the current thread, whose context this is, must not go on waiting.
+    fn has_wait_interrupt(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & self.wait_mask.load(Ordering::Relaxed) != 0
     }
 
     /// Clears what ends a wait of the current thread and says whether there was any of it.
-    pub(crate) fn take_end_of_wait(&self) -> bool {
-        let heeded = self.heeded.load(Ordering::Relaxed);
-        if !self.must_end_wait() {
+    pub(crate) fn take_wait_interrupt(&self) -> bool {
+        let wait_mask = self.wait_mask.load(Ordering::Relaxed);
+        if !self.has_wait_interrupt() {
             return false;
         }
-        let ended_by = self.flags.fetch_and(!heeded, Ordering::AcqRel) & heeded;
+        let ended_by = self.flags.fetch_and(!wait_mask, Ordering::AcqRel) & wait_mask;
         self.ended_by.store(ended_by, Ordering::Relaxed);
         ended_by != 0
     }
 
     /// Whether an interrupt had a part in the end of this thread's last wait, and not just a nudge.
-    pub(crate) fn was_interrupted(&self) -> bool {
+    pub(crate) fn wait_ended_by_interrupt(&self) -> bool {
         self.ended_by.load(Ordering::Relaxed) & INTERRUPT != 0
     }
 
     /// Runs `wait` so that a nudge ends it too.
-    pub(crate) fn heeding<R>(&self, wait: impl FnOnce() -> R) -> R {
+    pub(crate) fn accept_nudges<R>(&self, wait: impl FnOnce() -> R) -> R {
         struct Restore<'a>(&'a AtomicU8);
         impl Drop for Restore<'_> {
             fn drop(&mut self) {
                 self.0.store(INTERRUPT, Ordering::Relaxed);
             }
         }
-        self.heeded.store(INTERRUPT | NUDGE, Ordering::Relaxed);
-        let _restore = Restore(&self.heeded);
+        self.wait_mask.store(INTERRUPT | NUDGE, Ordering::Relaxed);
+        let _restore = Restore(&self.wait_mask);
         wait()
     }
 
@@ -186,19 +186,19 @@ impl Record {
         self.parker.unpark();
     }
 
-    /// Parks the current thread, whose record this is, until a token, the deadline or an
+    /// Parks the current thread, whose context this is, until a token, the deadline or an
     /// interrupt. The flag is only looked at, not cleared.
-    pub(crate) fn park(&self, deadline: Deadline) -> Parked {
-        if self.must_end_wait() {
-            return Parked::Interrupted;
+    pub(crate) fn park(&self, deadline: Deadline) -> WakeReason {
+        if self.has_wait_interrupt() {
+            return WakeReason::Interrupted;
         }
         self.parked.store(true, Ordering::Release);
         let woken = clock::park(&self.parker, deadline);
         self.parked.store(false, Ordering::Release);
         match woken {
-            _ if self.must_end_wait() => Parked::Interrupted,
-            Woken::Unparked => Parked::Unparked,
-            Woken::TimedOut => Parked::TimedOut,
+            _ if self.has_wait_interrupt() => WakeReason::Interrupted,
+            ParkResult::Unparked => WakeReason::Unparked,
+            ParkResult::TimedOut => WakeReason::TimedOut,
         }
     }
 
@@ -207,8 +207,8 @@ impl Record {
         self.parked.load(Ordering::Acquire)
     }
 
-    /// Parks the current thread, whose record this is, until a token, whatever interrupts come.
-    pub(crate) fn park_uninterruptibly(&self, deadline: Deadline) -> Woken {
+    /// Parks the current thread, whose context this is, until a token, whatever interrupts come.
+    pub(crate) fn park_uninterruptibly(&self, deadline: Deadline) -> ParkResult {
         clock::park(&self.parker, deadline)
     }
 
@@ -225,9 +225,9 @@ impl Record {
     }
 }
 
-/// Why [`Record::park`] came back.
+/// Why [`ThreadContext::park`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parked {
+pub(crate) enum WakeReason {
     Unparked,
     TimedOut,
     Interrupted,
@@ -246,7 +246,7 @@ pub(crate) enum Parked {
 /// assert!(interrupt::interrupted());
 /// ```
 #[derive(Debug, Clone)]
-pub struct InterruptHandle(Arc<Record>);
+pub struct InterruptHandle(Arc<ThreadContext>);
 
 impl InterruptHandle {
     /// Sets the thread's interrupt flag and ends the Windlass wait that it is in, if any.
@@ -259,7 +259,7 @@ impl InterruptHandle {
     /// Whether the thread's flag is set.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
-        self.0.is_flagged()
+        self.0.is_interrupted()
     }
 
     /// Ends the [`park`] that the thread is in, or its next one.
@@ -271,25 +271,25 @@ impl InterruptHandle {
 /// The handle that interrupts the current thread.
 #[must_use]
 pub fn current() -> InterruptHandle {
-    InterruptHandle(Record::current())
+    InterruptHandle(ThreadContext::current())
 }
 
 /// Whether the current thread is interrupted; leaves the flag as it is.
 #[must_use]
 #[doc(alias = "isInterrupted")]
 pub fn is_interrupted() -> bool {
-    Record::with_current(|me| me.is_flagged())
+    ThreadContext::with_current(|me| me.is_interrupted())
 }
 
 /// Whether a wait that is about to begin is over; clears what ended it.
-pub(crate) fn ends_wait() -> bool {
-    Record::with_current(|me| me.take_end_of_wait())
+pub(crate) fn wait_interrupted() -> bool {
+    ThreadContext::with_current(|me| me.take_wait_interrupt())
 }
 
 /// Whether the current thread was interrupted; clears the flag.
 #[must_use = "the flag is cleared: what it said is lost if nobody looks"]
 pub fn interrupted() -> bool {
-    Record::with_current(|me| me.take_flag())
+    ThreadContext::with_current(|me| me.take_interrupt())
 }
 
 /// Ends a computation that was interrupted: `interrupt::check()?` in its loop.
@@ -319,16 +319,16 @@ pub fn check() -> Result<(), Interrupted> {
 /// assert!(interrupt::sleep(Duration::from_secs(3600)).is_err());
 /// ```
 pub fn sleep(time: Duration) -> Result<(), Interrupted> {
-    let me = Record::current();
+    let me = ThreadContext::current();
     let deadline = Deadline::after(time);
     loop {
         match me.park(deadline) {
-            Parked::Interrupted => {
-                me.take_flag();
+            WakeReason::Interrupted => {
+                me.take_interrupt();
                 return Err(Interrupted);
             }
-            Parked::TimedOut => return Ok(()),
-            Parked::Unparked => {}
+            WakeReason::TimedOut => return Ok(()),
+            WakeReason::Unparked => {}
         }
     }
 }
@@ -354,13 +354,13 @@ pub fn park_timeout(timeout: Duration) -> Result<(), Interrupted> {
 }
 
 fn park_by(deadline: Deadline) -> Result<(), Interrupted> {
-    let me = Record::current();
+    let me = ThreadContext::current();
     match me.park(deadline) {
-        Parked::Interrupted => {
-            me.take_flag();
+        WakeReason::Interrupted => {
+            me.take_interrupt();
             Err(Interrupted)
         }
-        Parked::Unparked | Parked::TimedOut => Ok(()),
+        WakeReason::Unparked | WakeReason::TimedOut => Ok(()),
     }
 }
 
@@ -384,50 +384,50 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (clock, caller) = (Clock::current(), Record::current());
+    let (clock, caller) = (Clock::current(), ThreadContext::current());
     let shared = Arc::new(Joined {
-        record: Mutex::new(None),
+        context: Mutex::new(None),
         ended: Mutex::new(Ended::default()),
     });
     let theirs = Arc::clone(&shared);
     let announced = Arc::clone(&caller);
     let thread = thread::Builder::new().spawn(move || {
         clock.adopt();
-        *theirs.record.lock() = Some(Record::current());
+        *theirs.context.lock() = Some(ThreadContext::current());
         announced.unpark();
         let _end = EndOnDrop(theirs);
         body()
     });
     let thread = thread.expect("the operating system refused a new thread");
     let mut interrupted = false;
-    let record = loop {
-        if let Some(record) = shared.record.lock().clone() {
-            break record;
+    let context = loop {
+        if let Some(context) = shared.context.lock().clone() {
+            break context;
         }
-        interrupted |= caller.take_flag();
+        interrupted |= caller.take_interrupt();
         let _ = caller.park(Deadline::Never);
     };
     if interrupted {
-        caller.set_flag();
+        caller.set_interrupted();
     }
     JoinHandle {
         thread,
         shared,
-        record,
+        context,
     }
 }
 
 /// What a thread of [`spawn`] and its handle share.
 #[derive(Debug)]
 struct Joined {
-    record: Mutex<Option<Arc<Record>>>,
+    context: Mutex<Option<Arc<ThreadContext>>>,
     ended: Mutex<Ended>,
 }
 
 #[derive(Debug, Default)]
 struct Ended {
     yes: bool,
-    joiner: Option<Arc<Record>>,
+    joiner: Option<Arc<ThreadContext>>,
 }
 
 struct EndOnDrop(Arc<Joined>);
@@ -451,19 +451,19 @@ impl Drop for EndOnDrop {
 pub struct JoinHandle<T> {
     thread: thread::JoinHandle<T>,
     shared: Arc<Joined>,
-    record: Arc<Record>,
+    context: Arc<ThreadContext>,
 }
 
 impl<T> JoinHandle<T> {
     /// Interrupts the thread.
     pub fn interrupt(&self) {
-        self.record.interrupt();
+        self.context.interrupt();
     }
 
     /// A handle that interrupts the thread and can be passed on.
     #[must_use]
     pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle(Arc::clone(&self.record))
+        InterruptHandle(Arc::clone(&self.context))
     }
 
     /// Whether the thread's code has ended.
@@ -478,7 +478,7 @@ impl<T> JoinHandle<T> {
     ///
     /// [`JoinInterrupted`] if the *waiting* thread is interrupted; it gives the handle back.
     pub fn join(self) -> Result<Result<T, Box<dyn Any + Send>>, JoinInterrupted<T>> {
-        let me = Record::current();
+        let me = ThreadContext::current();
         loop {
             {
                 let mut ended = self.shared.ended.lock();
@@ -487,8 +487,8 @@ impl<T> JoinHandle<T> {
                 }
                 ended.joiner = Some(Arc::clone(&me));
             }
-            if me.park(Deadline::Never) == Parked::Interrupted {
-                me.take_flag();
+            if me.park(Deadline::Never) == WakeReason::Interrupted {
+                me.take_interrupt();
                 return Err(JoinInterrupted(self));
             }
         }
@@ -517,7 +517,7 @@ impl<T: fmt::Debug> std::error::Error for JoinInterrupted<T> {}
 
 #[cfg(test)]
 mod models {
-    use super::{Record, current, park};
+    use super::{ThreadContext, current, park};
     use crate::sync::{model, thread};
 
     #[test]
@@ -529,7 +529,7 @@ mod models {
                 .unwrap();
             // A stray token may end one park early; the flag ends the next.
             while park().is_ok() {}
-            assert!(!Record::current().is_flagged());
+            assert!(!ThreadContext::current().is_interrupted());
             other.join().unwrap();
         });
     }

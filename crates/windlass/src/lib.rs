@@ -1,7 +1,6 @@
 #![doc = include_str!("../docs/crate.md")]
 
 mod completion;
-mod containment;
 pub mod executor;
 pub mod executors;
 pub mod forkjoin;
@@ -19,6 +18,7 @@ mod termination;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod thread_factory;
+mod unwind;
 mod waiting;
 
 pub use completion::CompletionService;

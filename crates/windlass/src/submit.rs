@@ -237,7 +237,7 @@ impl<T: Send + 'static> Drop for CancelAll<T> {
 /// that is to be cancelled by then.
 fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>]) {
     for handle in handles.iter().rev() {
-        crate::containment::contain(|| {
+        crate::unwind::ignore_panic(|| {
             handle.cancel_now();
         });
     }
@@ -321,7 +321,7 @@ where
             None => match deadline {
                 None => Some(done.take().map_err(|_| InvokeError::Interrupted)?),
                 Some(deadline) => done
-                    .poll_timeout(deadline.left().unwrap_or(Duration::MAX))
+                    .poll_timeout(deadline.remaining().unwrap_or(Duration::MAX))
                     .map_err(|_| InvokeError::Interrupted)?,
             },
         };

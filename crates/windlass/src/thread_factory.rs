@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::containment::contain;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
+use crate::unwind::ignore_panic;
 
 /// What a new thread has to run.
 pub struct ThreadBody(Box<dyn FnOnce() + Send>);
@@ -196,7 +196,7 @@ impl DefaultThreadFactory {
         }
         let _ = number;
         if let Some(on_start) = &self.on_start {
-            contain(|| on_start());
+            ignore_panic(|| on_start());
         }
     }
 }
@@ -220,7 +220,7 @@ impl ThreadFactory for DefaultThreadFactory {
             this.settle_in(number);
             body.run();
             if let Some(on_stop) = &this.on_stop {
-                contain(|| on_stop());
+                ignore_panic(|| on_stop());
             }
         });
         thread.map(drop)

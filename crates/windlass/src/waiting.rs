@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::interrupt::{Parked, Record};
+use crate::interrupt::{ThreadContext, WakeReason};
 use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
 
 /// How a wait ended.
@@ -34,18 +34,18 @@ pub(crate) struct WaitQueue<P = ()> {
 
 #[derive(Debug)]
 struct Waiter<P> {
-    thread: Arc<Record>,
+    thread: Arc<ThreadContext>,
     payload: P,
 }
 
 /// A thread that was signalled and is still to be woken: by dropping this, without the lock.
 #[derive(Debug)]
 #[must_use = "the thread is woken when this is dropped: drop it after the lock"]
-pub(crate) struct Wakeup(Arc<Record>);
+pub(crate) struct Wakeup(Arc<ThreadContext>);
 
 impl Wakeup {
     /// Signals a thread that waits for something of its own, not in a [`WaitQueue`].
-    pub(crate) fn signal(thread: Arc<Record>) -> Self {
+    pub(crate) fn signal(thread: Arc<ThreadContext>) -> Self {
         thread.set_signalled();
         Self(thread)
     }
@@ -84,7 +84,7 @@ impl<P> WaitQueue<P> {
         self.waiters.pop_back().map(Waiter::signal)
     }
 
-    fn enlist(&mut self, payload: P) -> Arc<Record> {
+    fn enlist(&mut self, payload: P) -> Arc<ThreadContext> {
         let thread = enlist();
         self.waiters.push_back(Waiter {
             thread: Arc::clone(&thread),
@@ -94,7 +94,7 @@ impl<P> WaitQueue<P> {
     }
 
     /// Takes a thread out of the queue that gives up.
-    fn withdraw(&mut self, thread: &Arc<Record>) -> Option<P> {
+    fn withdraw(&mut self, thread: &Arc<ThreadContext>) -> Option<P> {
         let at = self
             .waiters
             .iter()
@@ -143,16 +143,16 @@ pub(crate) fn wait<'a, S, P>(
     payload: P,
     deadline: Deadline,
 ) -> Waited<'a, S, P> {
-    wait_awake((lock, guard), queue, payload, deadline, |_| {})
+    wait_with_spin((lock, guard), queue, payload, deadline, |_| {})
 }
 
 /// Waits like [`wait`]; already enlisted, it calls `look_out` before it sleeps.
-pub(crate) fn wait_awake<'a, S, P>(
+pub(crate) fn wait_with_spin<'a, S, P>(
     (lock, mut guard): (&'a Mutex<S>, MutexGuard<'a, S>),
     queue: impl Fn(&mut S) -> &mut WaitQueue<P>,
     payload: P,
     deadline: Deadline,
-    look_out: impl FnOnce(&Record),
+    look_out: impl FnOnce(&ThreadContext),
 ) -> Waited<'a, S, P> {
     let me = queue(&mut guard).enlist(payload);
     drop(guard);
@@ -163,7 +163,7 @@ pub(crate) fn wait_awake<'a, S, P>(
     let parked = sleep(&me, deadline);
     let mut guard = lock.lock();
     // Mutant: a thread that gives up takes the signal along.
-    let ignores_it = mutant!("wait_loses_a_late_signal") && parked != Parked::Unparked;
+    let ignores_it = mutant!("wait_loses_a_late_signal") && parked != WakeReason::Unparked;
     if me.is_signalled() && !ignores_it {
         return Waited {
             guard,
@@ -180,31 +180,31 @@ pub(crate) fn wait_awake<'a, S, P>(
 }
 
 /// The current thread, ready to be signalled. To be called under the lock under which it will be.
-pub(crate) fn enlist() -> Arc<Record> {
-    let thread = Record::current();
+pub(crate) fn enlist() -> Arc<ThreadContext> {
+    let thread = ThreadContext::current();
     thread.prepare_signal();
     thread
 }
 
 /// Sleeps until signalled, late or interrupted.
-pub(crate) fn sleep(me: &Record, deadline: Deadline) -> Parked {
+pub(crate) fn sleep(me: &ThreadContext, deadline: Deadline) -> WakeReason {
     loop {
         if me.is_signalled() {
-            return Parked::Unparked;
+            return WakeReason::Unparked;
         }
         match me.park(deadline) {
-            Parked::Unparked => {}
+            WakeReason::Unparked => {}
             ended => return ended,
         }
     }
 }
 
 /// The way in which an unsignalled thread leaves; an interrupt that it reports is taken.
-pub(crate) fn gave_up(me: &Record, parked: Parked) -> Wait {
+pub(crate) fn gave_up(me: &ThreadContext, parked: WakeReason) -> Wait {
     match parked {
-        Parked::TimedOut => Wait::TimedOut,
-        Parked::Interrupted | Parked::Unparked => {
-            me.take_end_of_wait();
+        WakeReason::TimedOut => Wait::TimedOut,
+        WakeReason::Interrupted | WakeReason::Unparked => {
+            me.take_wait_interrupt();
             Wait::Interrupted
         }
     }

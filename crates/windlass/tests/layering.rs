@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first. A module may use modules of lower layers only; those of one layer do
 /// not use each other.
 const LAYERS: &[&[&str]] = &[
-    &["containment", "sync"],
+    &["unwind", "sync"],
     &["interrupt"],
     &["waiting"],
     &["queue", "task", "termination", "thread_factory"],

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{Executor, RejectedExecution, RejectionReason};
-use crate::containment::{catch, discard_payload};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::task::{Cancellation, Task, TaskBuilder};
+use crate::unwind::{catch, discard_payload};
 
 /// Runs its tasks one after the other, in the order of submission, on another executor's threads.
 ///
@@ -122,7 +122,7 @@ impl<E: Executor + 'static> Line<E> {
     fn send_runner(
         self: &Arc<Self>,
         number: u64,
-        sender: Option<Arc<Record>>,
+        sender: Option<Arc<ThreadContext>>,
     ) -> Result<(), RejectedExecution> {
         let runner = Runner {
             line: Some(Arc::clone(self)),
@@ -177,7 +177,7 @@ impl<E: Executor + 'static> Line<E> {
             state.handed_over = Some(number);
             number
         };
-        let sent = self.send_runner(number, Some(Record::current()));
+        let sent = self.send_runner(number, Some(ThreadContext::current()));
         let came_back = {
             let mut state = self.state.lock();
             state.handed_over.take_if(|handed| *handed == number);
@@ -205,7 +205,7 @@ struct Runner<E: Executor + 'static> {
     line: Option<Arc<Line<E>>>,
     number: u64,
     /// The thread of the runner that sends this one.
-    sender: Option<Arc<Record>>,
+    sender: Option<Arc<ThreadContext>>,
 }
 
 impl<E: Executor + 'static> Runner<E> {
@@ -223,7 +223,7 @@ impl<E: Executor + 'static> Runner<E> {
         };
         let mut state = line.state.lock();
         let inside = state.handed_over == Some(self.number)
-            && Record::with_current(|me| Arc::ptr_eq(me, sender));
+            && ThreadContext::with_current(|me| Arc::ptr_eq(me, sender));
         if inside {
             state.came_back = Some(self.number);
         }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
-use crate::containment::{catch, discard_payload};
-use crate::interrupt::{Interrupted, Record};
+use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Mutex;
 use crate::sync::clock::Clock;
 use crate::task::Task;
 use crate::termination::Termination;
 use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
+use crate::unwind::{catch, discard_payload};
 
 /// Starts a thread for every task, without any bound.
 ///
@@ -52,7 +52,7 @@ struct State {
 #[derive(Debug)]
 struct Entry {
     ticket: u64,
-    thread: Option<Arc<Record>>,
+    thread: Option<Arc<ThreadContext>>,
 }
 
 /// A task on its way to its thread.
@@ -125,7 +125,7 @@ impl Shared {
     /// Runs on the new thread.
     fn run(&self, ticket: u64, task: Task) {
         self.clock.adopt();
-        let me = Record::current();
+        let me = ThreadContext::current();
         let stopping = {
             let mut state = self.state.lock();
             if let Some(entry) = state.live.iter_mut().find(|entry| entry.ticket == ticket) {
@@ -134,7 +134,7 @@ impl Shared {
             state.stopping
         };
         if stopping {
-            me.set_flag();
+            me.set_interrupted();
         }
         let ended = catch(|| task.run());
         self.leave(ticket);

@@ -12,10 +12,10 @@ use super::job::Work;
 use super::launch;
 use super::local::Local;
 use super::pool::ForkJoinPool;
-use crate::containment::catch;
 use crate::executor::RejectedExecution;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{ExecutionError, Failure, FutureTask, Task};
+use crate::unwind::catch;
 
 /// What one node of the tree does.
 ///

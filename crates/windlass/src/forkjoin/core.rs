@@ -18,10 +18,10 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::job::{JobRef, Work};
 use super::member::Member;
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
-use crate::sync::{Deadline, Mutex, MutexGuard, Woken, lock_with_backoff, mutant};
+use crate::sync::{Deadline, Mutex, MutexGuard, ParkResult, lock_with_backoff, mutant};
 use crate::task::{Failure, Task, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -110,7 +110,7 @@ pub(super) struct State {
     /// Threads that wait for everything to come to rest.
     pub(super) resting: WaitQueue,
     /// Threads from outside that wait for a job of theirs, and have to do it when nobody is left.
-    pub(super) callers: Vec<Arc<Record>>,
+    pub(super) callers: Vec<Arc<ThreadContext>>,
 }
 
 /// The figures of a pool at one moment.
@@ -271,7 +271,7 @@ impl Core {
     }
 
     /// A worker found nothing. It sleeps, for as long as keep-alive, or ends.
-    pub(super) fn rest(self: &Arc<Self>, member: &Arc<Member>, me: &Arc<Record>) -> Rest {
+    pub(super) fn rest(self: &Arc<Self>, member: &Arc<Member>, me: &Arc<ThreadContext>) -> Rest {
         {
             let mut state = self.lock();
             if let Some(work) = state.submissions.pop_front() {
@@ -294,7 +294,7 @@ impl Core {
         self.doze(member, me)
     }
 
-    fn doze(&self, member: &Arc<Member>, me: &Arc<Record>) -> Rest {
+    fn doze(&self, member: &Arc<Member>, me: &Arc<ThreadContext>) -> Rest {
         let deadline = Deadline::after(self.config.keep_alive);
         loop {
             let woken = me.park_uninterruptibly(deadline);
@@ -302,7 +302,7 @@ impl Core {
             let Some(at) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, member)) else {
                 return Rest::Look;
             };
-            if state.life > Life::Shutdown || woken == Woken::TimedOut {
+            if state.life > Life::Shutdown || woken == ParkResult::TimedOut {
                 state.idle.swap_remove(at);
                 self.show_hunger(&state);
                 return if state.submissions.is_empty() {
@@ -467,9 +467,9 @@ impl Core {
     /// Reports a failure that nobody else will.
     pub(super) fn report(&self, failure: Failure) {
         if let Some(uncaught) = &self.config.uncaught {
-            crate::containment::contain(|| uncaught(&failure));
+            crate::unwind::ignore_panic(|| uncaught(&failure));
         }
-        crate::containment::discard(failure);
+        crate::unwind::discard(failure);
     }
 }
 

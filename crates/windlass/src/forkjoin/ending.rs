@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::core::{Core, Life, State};
 use super::job::Work;
-use crate::containment::contain;
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::task::{Cancellation, Task};
+use crate::unwind::ignore_panic;
 use crate::waiting::{Wait, Wakeup, wait};
 
 impl Core {
@@ -61,7 +61,7 @@ impl Core {
         let callers = state.callers.clone();
         drop(state);
         for task in dropped {
-            contain(|| task.abandon(Cancellation::Drained));
+            ignore_panic(|| task.abandon(Cancellation::Drained));
         }
         for member in self.members().iter() {
             member.interrupt();
@@ -124,7 +124,7 @@ impl Core {
         };
         drop(state);
         if interrupted {
-            Record::current().set_flag();
+            ThreadContext::current().set_interrupted();
         }
         is_quiescent
     }

@@ -11,10 +11,10 @@ use std::num::NonZeroUsize;
 
 use super::deque::Choice;
 use super::latch::Latch;
-use crate::containment::catch;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{Task, TaskId};
+use crate::unwind::catch;
 
 /// One piece of work.
 #[derive(Debug)]

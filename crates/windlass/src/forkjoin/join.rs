@@ -19,9 +19,9 @@ use super::job::{StackJob, Work};
 use super::latch::Latch;
 use super::launch;
 use super::local::Local;
-use crate::containment::{catch, discard_payload};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, mutant};
+use crate::unwind::{catch, discard_payload};
 
 /// With so many jobs within reach of others and nobody hungry, one more would be of no use.
 const ENOUGH: usize = 3;
@@ -152,7 +152,7 @@ where
     }
     while !job.latch.is_set() {
         if !help(local, || job.thief().filter(|_| !job.latch.is_set())) {
-            local.while_blocked(|| sleep(&job.latch, &local.record));
+            local.while_blocked(|| sleep(&job.latch, &local.context));
         }
     }
     if job.was_given_back() {
@@ -181,7 +181,7 @@ pub(super) fn help(local: &Local, runner: impl Fn() -> Option<usize>) -> bool {
 }
 
 /// Sleeps until the latch is set.
-pub(super) fn sleep(latch: &Latch, me: &Arc<Record>) {
+pub(super) fn sleep(latch: &Latch, me: &Arc<ThreadContext>) {
     if latch.announce(me) {
         while !latch.is_set() {
             let _ = me.park_uninterruptibly(Deadline::Never);
@@ -192,7 +192,7 @@ pub(super) fn sleep(latch: &Latch, me: &Arc<Record>) {
 /// Has a thread that is no worker of the pool sleep until the latch is set, whatever interrupts come;
 /// if the pool has no worker, this one does what it waits for.
 pub(super) fn await_outside(core: &Arc<Core>, latch: &Latch, group: usize) {
-    let me = Record::current();
+    let me = ThreadContext::current();
     let _caller = core.add_caller(&me);
     let wait = || {
         while !latch.is_set() {

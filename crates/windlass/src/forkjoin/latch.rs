@@ -1,22 +1,22 @@
 //! The end of a job that lies on somebody's stack.
 //!
 //! Whoever sets the latch must not touch it afterwards: the owner may see it set, return, and take
-//! the stack with it. So a setter that has to wake the owner first gets hold of the owner's record,
+//! the stack with it. So a setter that has to wake the owner first gets hold of the owner's context,
 //! then sets, then wakes.
 
 #![expect(
     unsafe_code,
-    reason = "the owner's record is handed over through a cell"
+    reason = "the owner's context is handed over through a cell"
 )]
 
 use std::sync::Arc;
 
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{UnsafeCell, mutant};
 
 const OPEN: u8 = 0;
-/// The owner sleeps, or is about to; its record is in `owner`.
+/// The owner sleeps, or is about to; its context is in `owner`.
 const AWAITED: u8 = 1;
 const SET: u8 = 2;
 
@@ -26,7 +26,7 @@ const SET: u8 = 2;
 /// after it has seen that; the owner does not touch it again before `SET`.
 pub(super) struct Latch {
     state: AtomicU8,
-    owner: UnsafeCell<Option<Arc<Record>>>,
+    owner: UnsafeCell<Option<Arc<ThreadContext>>>,
 }
 
 // SAFETY: `owner` is handed over by `AWAITED`, as said above.
@@ -45,7 +45,7 @@ impl Latch {
     }
 
     /// Announces that the owner is going to sleep; false if the latch is set already.
-    pub(super) fn announce(&self, owner: &Arc<Record>) -> bool {
+    pub(super) fn announce(&self, owner: &Arc<ThreadContext>) -> bool {
         match self.state.load(Ordering::Acquire) {
             SET => false,
             AWAITED => true,

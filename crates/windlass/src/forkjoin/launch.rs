@@ -8,11 +8,11 @@ use super::job::Work;
 use super::local::Local;
 use super::member::Member;
 use super::worker;
-use crate::containment::{catch, contain};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{MutexGuard, mutant};
 use crate::task::Failure;
 use crate::thread_factory::ThreadBody;
+use crate::unwind::{catch, ignore_panic};
 
 impl Core {
     /// Starts a worker; the state says that there may be one more.
@@ -28,7 +28,7 @@ impl Core {
         };
         let factory = Arc::clone(&self.config.factory);
         // A factory that refuses, panics or drops the body: `Launch` takes the promise back.
-        contain(|| drop(factory.new_thread(ThreadBody::new(move || launch.run()))));
+        ignore_panic(|| drop(factory.new_thread(ThreadBody::new(move || launch.run()))));
     }
 
     /// Takes a worker off the books; the last of a pool that is shut down ends it.
@@ -90,7 +90,7 @@ impl Core {
     }
 
     /// Notes that this thread has to see to its job itself when no worker is left.
-    pub(super) fn add_caller(&self, me: &Arc<Record>) -> Caller<'_> {
+    pub(super) fn add_caller(&self, me: &Arc<ThreadContext>) -> Caller<'_> {
         self.lock().callers.push(Arc::clone(me));
         Caller(self, Arc::clone(me))
     }
@@ -111,7 +111,7 @@ impl Core {
 }
 
 /// Undoes [`Core::add_caller`].
-pub(super) struct Caller<'a>(&'a Core, Arc<Record>);
+pub(super) struct Caller<'a>(&'a Core, Arc<ThreadContext>);
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {

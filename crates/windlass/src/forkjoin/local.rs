@@ -14,10 +14,10 @@ use super::core::{Core, Members, steal_from};
 use super::deque::{Deque, LocalOrder};
 use super::job::{JobRef, NOBODY, Work};
 use super::member::Member;
-use crate::containment::{catch, contain};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{const_thread_local, mutant};
 use crate::task::{Cancellation, Failure};
+use crate::unwind::{catch, ignore_panic};
 
 const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
@@ -28,7 +28,7 @@ pub(super) struct Local {
     pub(super) core: Arc<Core>,
     pub(super) member: Arc<Member>,
     pub(super) deque: Deque,
-    pub(super) record: Arc<Record>,
+    pub(super) context: Arc<ThreadContext>,
     /// Jobs of the joins that this worker is in, the oldest first. Nobody else sees them: sharing one
     /// means moving it to the deque, and is done only if somebody is hungry.
     jobs: RefCell<VecDeque<JobRef>>,
@@ -51,7 +51,7 @@ impl Local {
             core: Arc::clone(core),
             member: Arc::clone(member),
             deque,
-            record: Record::current(),
+            context: ThreadContext::current(),
             jobs: RefCell::new(VecDeque::new()),
             exposed: Cell::new(0),
             victim: Cell::new(member.number.wrapping_mul(0x9E37_79B9)),
@@ -278,10 +278,10 @@ impl Local {
         match work {
             Work::Job(job) => self.run_job(job),
             Work::Task(task, _) if self.core.is_stopping() => {
-                contain(|| task.abandon(Cancellation::Drained));
+                ignore_panic(|| task.abandon(Cancellation::Drained));
             }
             Work::Task(task, _) => {
-                self.record.take_flag();
+                self.context.take_interrupt();
                 let _shown = self.show(task.id().as_u64());
                 task.run();
             }
@@ -358,10 +358,10 @@ impl Local {
         let ended = catch(f);
         drop(shown);
         if self.is_guest {
-            self.record.take_flag();
+            self.context.take_interrupt();
         }
         if pending {
-            self.record.set_flag();
+            self.context.set_interrupted();
         }
         if let Err(payload) = ended {
             self.core.report(Failure::from_panic(payload));
@@ -371,9 +371,9 @@ impl Local {
     /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
     /// Says whether one was pending.
     fn settle_interrupt(&self) -> bool {
-        let pending = self.record.take_flag();
+        let pending = self.context.take_interrupt();
         if self.core.is_stopping() {
-            self.record.set_flag();
+            self.context.set_interrupted();
         }
         pending
     }

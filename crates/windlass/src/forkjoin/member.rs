@@ -3,14 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use super::deque::Stealer;
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) number: usize,
     pub(super) stealer: Stealer,
-    record: OnceLock<Arc<Record>>,
+    context: OnceLock<Arc<ThreadContext>>,
     /// The task that it runs, as a number; zero for none, or if its deque holds older work. Only a
     /// hint.
     current: AtomicU64,
@@ -23,14 +23,14 @@ impl Member {
         Arc::new(Self {
             number,
             stealer,
-            record: OnceLock::new(),
+            context: OnceLock::new(),
             current: AtomicU64::new(0),
             steals: AtomicU64::new(0),
         })
     }
 
-    pub(super) fn set_record(&self, record: Arc<Record>) {
-        let _ = self.record.set(record);
+    pub(super) fn set_context(&self, context: Arc<ThreadContext>) {
+        let _ = self.context.set(context);
     }
 
     pub(super) fn set_current(&self, id: u64) -> u64 {
@@ -52,14 +52,14 @@ impl Member {
     }
 
     pub(super) fn wake(&self) {
-        if let Some(record) = self.record.get() {
-            record.unpark();
+        if let Some(context) = self.context.get() {
+            context.unpark();
         }
     }
 
     pub(super) fn interrupt(&self) {
-        if let Some(record) = self.record.get() {
-            record.interrupt();
+        if let Some(context) = self.context.get() {
+            context.interrupt();
         }
     }
 }

@@ -12,7 +12,7 @@ use super::deque::LocalOrder;
 use super::job::{NOBODY, StackJob, Work};
 use super::local::Local;
 use super::{blocking, join, scope};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{Mutex, model, thread};
 use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
@@ -44,7 +44,7 @@ fn end(core: &Arc<Core>) {
 fn give_away(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
     let job = StackJob::new(body);
     local.push(Work::Job(job.as_ref()));
-    join::sleep(&job.latch, &local.record);
+    join::sleep(&job.latch, &local.context);
     job.into_outcome().unwrap()
 }
 
@@ -59,7 +59,7 @@ fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
                 unsafe { job.run(NOBODY) };
             }
         });
-        join::sleep(&job.latch, &Record::current());
+        join::sleep(&job.latch, &ThreadContext::current());
         assert_eq!(job.into_outcome().unwrap(), 7);
         runner.unwrap().join().unwrap();
     });
@@ -114,7 +114,7 @@ fn a_job_that_is_given_back_is_its_owners() {
             // SAFETY: the owner keeps the job until its latch is set.
             theirs.into_job().map(|job| unsafe { job.give_back() })
         });
-        join::sleep(&job.latch, &Record::current());
+        join::sleep(&job.latch, &ThreadContext::current());
         assert!(job.was_given_back());
         assert_eq!(job.into_body()(), 7);
         thief.unwrap().join().unwrap();

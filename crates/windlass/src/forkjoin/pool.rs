@@ -14,11 +14,11 @@ use super::local::Local;
 use super::scope::{self, Scope};
 use super::task::{self, ForkHandle, RecursiveTask};
 use super::{join, launch, task::forkable};
-use crate::containment::contain;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::Task;
+use crate::unwind::ignore_panic;
 
 /// A pool whose workers take work from each other, for tasks that split themselves.
 ///
@@ -55,7 +55,7 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        contain(|| self.core.shutdown());
+        ignore_panic(|| self.core.shutdown());
     }
 }
 

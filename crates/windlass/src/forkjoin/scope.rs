@@ -12,9 +12,9 @@ use super::job::{HeapJob, JobRef, Work};
 use super::latch::Latch;
 use super::local::Local;
 use super::{join, launch};
-use crate::containment::{catch, discard_payload};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::unwind::{catch, discard_payload};
 
 /// Takes closures that may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
 ///
@@ -128,7 +128,7 @@ impl Shared {
             let group = self.group();
             match local.take_of(group).or_else(|| self.core.take_kept(group)) {
                 Some(own) => local.run(own),
-                None => local.while_blocked(|| join::sleep(&self.latch, &local.record)),
+                None => local.while_blocked(|| join::sleep(&self.latch, &local.context)),
             }
         }
     }

@@ -6,14 +6,14 @@ use super::core::{Core, Rest};
 use super::deque::Deque;
 use super::local::Local;
 use super::member::Member;
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::{AdaptiveSpin, spin_until};
 
 /// Runs what the worker has, what others have, what was submitted; rests; ends.
 pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
     core.clock().adopt();
-    let me = Record::current();
-    member.set_record(Arc::clone(&me));
+    let me = ThreadContext::current();
+    member.set_context(Arc::clone(&me));
     let local = Local::new(core, member, deque);
     let mut lookout = Lookout::default();
     let run_and_count = |work| {

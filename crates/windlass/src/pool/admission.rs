@@ -9,7 +9,7 @@ use super::rejection::Saturated;
 use super::shared::Shared;
 use super::spawn::{Bound, NotStarted};
 use crate::executor::{RejectedExecution, RejectionReason};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
 use crate::sync::{Deadline, mutant};
 use crate::task::{Cancellation, Recipient, Task, TaskId};
@@ -190,7 +190,7 @@ impl View<'_> {
         mut task: Task,
         deadline: Deadline,
     ) -> Result<(), (Task, RejectionReason)> {
-        let me = Record::current();
+        let me = ThreadContext::current();
         // Enlisted before the first look: a shutdown, a larger maximum or a worker that leaves is
         // seen below, or nudges.
         let _enlisted = Enlisted::new(self.0, &me);
@@ -203,7 +203,7 @@ impl View<'_> {
                 return Err((task, RejectionReason::Shutdown));
             }
             let id = task.id();
-            let put = me.heeding(|| match deadline.left() {
+            let put = me.accept_nudges(|| match deadline.remaining() {
                 None => self.0.queue.put(task),
                 Some(left) => self.0.queue.offer_timeout(task, left),
             });
@@ -212,7 +212,7 @@ impl View<'_> {
                     let looked = self.0.look_again(id);
                     return looked.map_err(|task| (task, RejectionReason::Shutdown));
                 }
-                Err(PutError::Interrupted(again)) if !me.was_interrupted() => task = again,
+                Err(PutError::Interrupted(again)) if !me.wait_ended_by_interrupt() => task = again,
                 Err(PutError::Interrupted(task)) => {
                     return Err((task, RejectionReason::Interrupted));
                 }
@@ -227,11 +227,11 @@ impl View<'_> {
 /// A submitter on the list of those that wait for room, for as long as this lives.
 struct Enlisted<'a> {
     pool: &'a Shared,
-    submitter: &'a Arc<Record>,
+    submitter: &'a Arc<ThreadContext>,
 }
 
 impl<'a> Enlisted<'a> {
-    fn new(pool: &'a Shared, submitter: &'a Arc<Record>) -> Self {
+    fn new(pool: &'a Shared, submitter: &'a Arc<ThreadContext>) -> Self {
         pool.enlist_blocked(submitter);
         Self { pool, submitter }
     }

@@ -77,7 +77,7 @@ struct Handle(Arc<Shared>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        crate::containment::contain(|| self.0.shutdown());
+        crate::unwind::ignore_panic(|| self.0.shutdown());
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, mutant};
 use crate::task::Task;
@@ -20,7 +20,7 @@ pub(crate) struct Worker {
     pub(crate) retirements: u64,
     start: Mutex<Start>,
     /// Its thread, once that runs.
-    thread: Mutex<Option<Arc<Record>>>,
+    thread: Mutex<Option<Arc<ThreadContext>>>,
     /// Whether it has been entered in the roster, or is not to be any more; under the roster's lock.
     entered: AtomicBool,
     /// Twice the tasks it has completed, and one more while it is busy.
@@ -76,7 +76,7 @@ impl Worker {
     }
 
     /// Says which thread it is.
-    pub(crate) fn set_thread(&self, thread: Arc<Record>) {
+    pub(crate) fn set_thread(&self, thread: Arc<ThreadContext>) {
         *self.thread.lock() = Some(thread);
     }
 
@@ -113,7 +113,7 @@ impl Worker {
         thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
     }
 
-    fn tell(&self, how: impl FnOnce(&Record)) {
+    fn tell(&self, how: impl FnOnce(&ThreadContext)) {
         let thread = self.thread.lock().clone();
         if let Some(thread) = thread {
             how(&thread);
@@ -202,7 +202,7 @@ impl Roster {
     /// Makes all workers look at the pool's state again, when they next wait for a task.
     pub(crate) fn nudge_all(&self) {
         for worker in self.present() {
-            worker.tell(Record::nudge);
+            worker.tell(ThreadContext::nudge);
         }
     }
 
@@ -211,14 +211,14 @@ impl Roster {
         let present = self.present();
         let idle = present.iter().find(|worker| !worker.is_busy());
         if let Some(worker) = idle.or(present.first()) {
-            worker.tell(Record::nudge);
+            worker.tell(ThreadContext::nudge);
         }
     }
 
     /// Interrupts all workers.
     pub(crate) fn interrupt_all(&self) {
         for worker in self.present() {
-            worker.tell(Record::interrupt);
+            worker.tell(ThreadContext::interrupt);
         }
     }
 

@@ -12,8 +12,7 @@ use super::roster::Roster;
 use super::settings::Settings;
 use super::tally::Tally;
 use super::work_queue::WorkQueue;
-use crate::containment::contain;
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
@@ -21,6 +20,7 @@ use crate::sync::{Mutex, mutant};
 use crate::task::{Failure, Home, Schedule, Task, TaskBuilder, TaskId};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
+use crate::unwind::ignore_panic;
 
 /// Told of a failure that cost a worker its life.
 pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: InForce,
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
-    blocked: Mutex<Vec<Arc<Record>>>,
+    blocked: Mutex<Vec<Arc<ThreadContext>>>,
     /// On a line of its own: written for each refused task, beside what is read for each that runs.
     rejected: CachePadded<AtomicU64>,
     /// Raised to make idle workers that may time out do so now. Read for each task, and hardly ever
@@ -154,16 +154,16 @@ impl Shared {
     /// Reports a failure that nobody else will.
     pub(crate) fn report(&self, failure: &Failure) {
         if let Some(uncaught) = &self.extras.uncaught {
-            contain(|| uncaught(failure));
+            ignore_panic(|| uncaught(failure));
         }
     }
 
     /// Notes a submitter that is about to wait for room.
-    pub(crate) fn enlist_blocked(&self, submitter: &Arc<Record>) {
+    pub(crate) fn enlist_blocked(&self, submitter: &Arc<ThreadContext>) {
         self.blocked.lock().push(Arc::clone(submitter));
     }
 
-    pub(crate) fn withdraw_blocked(&self, submitter: &Arc<Record>) {
+    pub(crate) fn withdraw_blocked(&self, submitter: &Arc<ThreadContext>) {
         let mut blocked = self.blocked.lock();
         if let Some(at) = blocked
             .iter()

@@ -2,9 +2,9 @@
 
 use super::ctl::RunState;
 use super::shared::Shared;
-use crate::containment::catch;
 use crate::sync::mutant;
 use crate::task::{Cancellation, Task};
+use crate::unwind::catch;
 
 impl Shared {
     /// Takes nothing new; what is queued is still run.

@@ -7,11 +7,11 @@ use super::ctl::{MOST_WORKERS, RunState};
 use super::roster::{Stage, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
-use crate::containment::{catch, contain, discard};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::mutant;
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
+use crate::unwind::{catch, discard, ignore_panic};
 
 /// How many workers there may be with the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Shared {
         let first = worker.take_first();
         self.try_terminate();
         if queue_was_empty {
-            contain(|| self.relieve());
+            ignore_panic(|| self.relieve());
         }
         match made {
             Ok(made) => Err(NotStarted {
@@ -134,12 +134,12 @@ impl Shared {
         if let Some(annex) = &self.extras.annex {
             annex.on_start();
         }
-        worker.set_thread(Record::current());
+        worker.set_thread(ThreadContext::current());
         self.roster.enter(worker);
         let ended = catch(|| worker::run(self, worker));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         let ended = catch(|| self.retire(worker, &retire));
-        Record::with_current(|me| me.take_flag());
+        ThreadContext::with_current(|me| me.take_interrupt());
         if let Retire::Failed(failure) = retire {
             self.report(&failure);
             discard(failure);
@@ -263,7 +263,7 @@ impl Drop for Launch {
             .worker
             .advance(&[Stage::Asked, Stage::Promised], Stage::Void);
         if before == Stage::Promised {
-            contain(|| {
+            ignore_panic(|| {
                 self.pool
                     .go_without(&self.worker, self.bound, self.queue_was_empty);
             });

@@ -9,10 +9,10 @@ use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
 use super::settings::Figures;
 use super::shared::Shared;
-use crate::containment::{catch, discard};
-use crate::interrupt::{self, Interrupted, Record};
+use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{clock, mutant};
 use crate::task::{Failure, Ran, Schedule, Task};
+use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ const SLICE: Duration = Duration::from_millis(20);
 
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
-    let me = Record::current();
+    let me = ThreadContext::current();
     let mut retirements = worker.retirements;
     let mut task = worker.take_first();
     loop {
@@ -65,7 +65,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
 fn perform(
     pool: &Shared,
     worker: &Worker,
-    me: &Record,
+    me: &ThreadContext,
     task: &mut Option<Task>,
 ) -> Result<u64, Failure> {
     settle_interrupt(pool, me);
@@ -78,7 +78,7 @@ fn perform(
     worker.end();
     match ended {
         Err(failure) if pool.extras.reuses_workers => {
-            me.take_flag();
+            me.take_interrupt();
             pool.report(&failure);
             discard(failure);
         }
@@ -89,13 +89,13 @@ fn perform(
 }
 
 /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
-fn settle_interrupt(pool: &Shared, me: &Record) {
+fn settle_interrupt(pool: &Shared, me: &ThreadContext) {
     // The order matters: an interrupt from `shutdown_now` that is cleared here was sent after the
     // state had changed, and so the state says it again.
-    me.take_flag();
+    me.take_interrupt();
     // Mutant: the interrupt of a stop goes with that of the last task.
     if !mutant!("pool_clears_the_stop") && pool.ctl.load().is_stopped() {
-        me.set_flag();
+        me.set_interrupted();
     }
 }
 
@@ -233,7 +233,7 @@ fn task_at_hand(pool: &Shared) -> Option<Task> {
 ///
 /// `retirements`: how many were asked for before the worker was idle.
 #[cold]
-fn next_task(pool: &Shared, me: &Arc<Record>, mut retirements: u64) -> Option<Task> {
+fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Option<Task> {
     let mut timed_out = false;
     loop {
         let asked = pool.retirements();
@@ -250,7 +250,7 @@ fn next_task(pool: &Shared, me: &Arc<Record>, mut retirements: u64) -> Option<Ta
             Next::Wait => None,
             Next::WaitForKeepAlive => Some(figures.keep_alive),
         };
-        match me.heeding(|| wait_for_task(pool, patience)) {
+        match me.accept_nudges(|| wait_for_task(pool, patience)) {
             Ok(Some(task)) => return Some(task),
             Ok(None) => timed_out = true,
             // Told to look again.
@@ -281,7 +281,7 @@ fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Ta
         if let Some(task) = pool.queue.poll_timeout(slice)? {
             return Ok(Some(task));
         }
-        if interrupt::ends_wait() {
+        if interrupt::wait_interrupted() {
             return Err(Interrupted);
         }
         if patience.is_some() {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use super::lock::QueueLock;
 use super::precedence::Precedence;
 use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
-use crate::interrupt::{Interrupted, ends_wait};
+use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock;
 use crate::sync::{Deadline, MutexGuard, mutant};
@@ -351,7 +351,7 @@ impl<D: Discipline> Blocking<D> {
             Some(Deadline::Never) => self.precedence.put,
             Some(Deadline::At(_)) => self.precedence.timed_offer,
         };
-        if looks && ends_wait() {
+        if looks && wait_interrupted() {
             return Err(PutError::Interrupted(item));
         }
         // Producers that are turned away do not keep consumers from the lock.
@@ -430,7 +430,7 @@ impl<D: Discipline> Blocking<D> {
             Some(Deadline::Never) => self.precedence.take,
             Some(Deadline::At(_)) => self.precedence.timed_poll,
         };
-        if looks && ends_wait() {
+        if looks && wait_interrupted() {
             return Err(Interrupted);
         }
         let mut guard = self.lock.lock();
@@ -570,7 +570,7 @@ fn already_over(deadline: Deadline) -> Option<Wait> {
     if !deadline.has_passed() {
         return None;
     }
-    Some(if ends_wait() {
+    Some(if wait_interrupted() {
         Wait::Interrupted
     } else {
         Wait::TimedOut
@@ -692,7 +692,7 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
 /// interrupts depends on whether a call is timed.
 pub(super) fn timed(timeout: Duration) -> Deadline {
     match Deadline::after(timeout) {
-        Deadline::Never => Deadline::At(clock::now() + clock::FAR),
+        Deadline::Never => Deadline::At(clock::now() + clock::MAX_TIMEOUT),
         at => at,
     }
 }

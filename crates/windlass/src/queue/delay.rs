@@ -56,7 +56,7 @@ impl<T: Send + Delayed> DelayQueue<T> {
     /// clock can show is cut to about 146 years.
     #[must_use]
     pub fn after(delay: Duration) -> Instant {
-        clock::now() + delay.min(clock::FAR)
+        clock::now() + delay.min(clock::MAX_TIMEOUT)
     }
 
     fn from_heap(heap: ByDeadline<T>) -> Self {

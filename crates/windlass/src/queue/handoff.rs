@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PutError;
 use super::lock::QueueLock;
-use crate::interrupt::{Interrupted, ends_wait};
+use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
 use crate::waiting::{Wait, WaitQueue, wait};
 
@@ -20,7 +20,7 @@ pub(super) fn receive<S, T>(
 ) -> Result<Option<T>, Interrupted> {
     if deadline.has_passed() {
         drop(state);
-        return if ends_wait() {
+        return if wait_interrupted() {
             Err(Interrupted)
         } else {
             Ok(None)
@@ -31,7 +31,9 @@ pub(super) fn receive<S, T>(
     drop(waited.guard);
     match waited.how {
         // Mutant: an interrupt ends a take that has received.
-        Wait::Signalled if mutant!("interrupt_beats_delivery") && ends_wait() => Err(Interrupted),
+        Wait::Signalled if mutant!("interrupt_beats_delivery") && wait_interrupted() => {
+            Err(Interrupted)
+        }
         Wait::Signalled => Ok(slot.lock().take()),
         Wait::TimedOut => Ok(None),
         Wait::Interrupted => Err(Interrupted),
@@ -48,7 +50,7 @@ pub(super) fn hold_out<S, T>(
 ) -> Result<(), PutError<T>> {
     if deadline.has_passed() {
         drop(state);
-        return Err(if ends_wait() {
+        return Err(if wait_interrupted() {
             PutError::Interrupted(item)
         } else {
             PutError::TimedOut(item)

@@ -7,10 +7,10 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock_with_backoff, thread_local, unique};
+use crate::sync::{Mutex, MutexGuard, lock_with_backoff, thread_local, unique_id};
 
 thread_local! {
-    static TOKEN: usize = unique();
+    static TOKEN: usize = unique_id();
 }
 
 /// A number that no other thread has or had, and never zero.

@@ -21,10 +21,10 @@ use std::collections::VecDeque;
 use super::handoff::hold_out;
 use super::lock::QueueLock;
 use super::{PutError, Waiting};
-use crate::interrupt::{Interrupted, Record, ends_wait};
+use crate::interrupt::{Interrupted, ThreadContext, wait_interrupted};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, mutant, spin_limit};
-use crate::waiting::{Wait, WaitQueue, Wakeup, wait_awake};
+use crate::waiting::{Wait, WaitQueue, Wakeup, wait_with_spin};
 
 /// Where interchangeable takers and putters meet.
 pub(super) struct Promised<T> {
@@ -146,12 +146,12 @@ impl<T: Send> Promised<T> {
             if deadline.has_passed() {
                 self.show(&state);
                 drop(state);
-                return ended(ends_wait());
+                return ended(wait_interrupted());
             }
             self.shown_free.store(state.free() + 1, Ordering::Release);
             let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
             self.newest.store(number, Ordering::Relaxed);
-            let waited = wait_awake(
+            let waited = wait_with_spin(
                 (self.lock.mutex(), state),
                 |state| &mut state.takers,
                 (),
@@ -174,7 +174,7 @@ impl<T: Send> Promised<T> {
     }
 
     /// Looks out for a signal for a short while, as long as no newer taker does.
-    fn look_out(&self, me: &Record, number: usize) {
+    fn look_out(&self, me: &ThreadContext, number: usize) {
         for _ in 0..spin_limit() {
             if me.is_signalled() || self.newest.load(Ordering::Relaxed) != number {
                 break;
@@ -209,9 +209,9 @@ fn ended<T>(is_interrupted: bool) -> Result<Option<T>, Interrupted> {
 fn keep_interrupt(how: Wait) {
     // Mutant: the interrupt is lost.
     if how == Wait::Interrupted && !mutant!("kept_promise_loses_the_interrupt") {
-        Record::with_current(|me| {
-            if me.was_interrupted() {
-                me.set_flag();
+        ThreadContext::with_current(|me| {
+            if me.wait_ended_by_interrupt() {
+                me.set_interrupted();
             }
         });
     }

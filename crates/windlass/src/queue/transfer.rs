@@ -13,7 +13,7 @@ use super::blocking::timed;
 use super::handoff::{Slot, receive};
 use super::lock::QueueLock;
 use super::{BlockingQueue, PutError, Waiting, discipline};
-use crate::interrupt::{Interrupted, Record, ends_wait};
+use crate::interrupt::{Interrupted, ThreadContext, wait_interrupted};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, mutant};
 use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep};
@@ -50,7 +50,7 @@ struct State<T> {
 struct Entry<T> {
     item: T,
     /// The producer that waits for the receipt, if one does.
-    sender: Option<Arc<Record>>,
+    sender: Option<Arc<ThreadContext>>,
 }
 
 impl<T> Entry<T> {
@@ -158,7 +158,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         }
         if deadline.has_passed() {
             drop(state);
-            return Err(if ends_wait() {
+            return Err(if wait_interrupted() {
                 PutError::Interrupted(item)
             } else {
                 PutError::TimedOut(item)

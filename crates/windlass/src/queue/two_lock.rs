@@ -46,7 +46,7 @@ use super::blocking::timed;
 use super::lock::{QueueLock, misused};
 use super::sequence::Sequence;
 use super::{BlockingQueue, CapacityError, PutError, Waiting};
-use crate::interrupt::{Interrupted, ends_wait};
+use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{AdaptiveSpin, Deadline, MutexGuard, mutant, spin_until, yield_now};
 use crate::waiting::{Wait, WaitQueue, Wakeup, wait};
@@ -252,7 +252,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     }
 
     fn put_by(&self, item: S::Item, deadline: Deadline) -> Result<(), PutError<S::Item>> {
-        if ends_wait() {
+        if wait_interrupted() {
             return Err(PutError::Interrupted(item));
         }
         // Most calls find room, and need the front lock only.
@@ -275,7 +275,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
             }
             drop(front);
             let how = if deadline.has_passed() {
-                if ends_wait() {
+                if wait_interrupted() {
                     Wait::Interrupted
                 } else {
                     Wait::TimedOut
@@ -374,7 +374,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
     }
 
     fn take_by(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
-        if ends_wait() {
+        if wait_interrupted() {
             return Err(Interrupted);
         }
         let mut comes = Comes::Anew;
@@ -411,7 +411,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLock<S> {
         deadline: Deadline,
     ) -> Wait {
         if deadline.has_passed() {
-            return if ends_wait() {
+            return if wait_interrupted() {
                 Wait::Interrupted
             } else {
                 Wait::TimedOut

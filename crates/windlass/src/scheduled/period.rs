@@ -199,7 +199,7 @@ fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> 
 
 /// A time from a time, as far ahead as any schedule reaches.
 pub(super) fn after(from: Instant, delay: Duration) -> Instant {
-    let delay = delay.min(clock::FAR);
+    let delay = delay.min(clock::MAX_TIMEOUT);
     from.checked_add(delay).unwrap_or(from)
 }
 

@@ -5,14 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::heap::TimerHeap;
-use crate::containment::catch;
 use crate::executor::RejectedExecution;
 use crate::pool::{Annex, RunState, Shared};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock::Clock;
-use crate::sync::sharpen_timed_waits;
+use crate::sync::reduce_timer_slack;
 use crate::task::{Failure, Schedule, Task, TaskId, nanos};
+use crate::unwind::catch;
 
 /// Wraps each run of a scheduled task.
 pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
@@ -202,7 +202,7 @@ impl Timers {
 impl Annex for Timers {
     /// Two of the workers sleep until a task is due, and each may be one of them.
     fn on_start(&self) {
-        sharpen_timed_waits();
+        reduce_timer_slack();
     }
 
     fn on_shutdown(&self, pool: &Shared) {

@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 use super::period::{Beat, Period};
 use super::scheduler::Scheduler;
 use super::timers::Timers;
-use crate::containment::{catch, contain};
 use crate::pool::{Annex, Shared};
 use crate::sync::Mutex;
 use crate::task::{Cancellation, Failure, Header, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::unwind::{catch, ignore_panic};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
 pub(super) struct Turn {
@@ -98,7 +98,7 @@ impl Runnable for Turn {
         }
         if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
             let header = self.cell.header();
-            contain(|| on_failure(header.id(), header.name(), failure));
+            ignore_panic(|| on_failure(header.id(), header.name(), failure));
         }
         ran
     }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::backend;
-use super::{Condvar, Mutex, Parker, Woken, thread_local};
+use super::{Condvar, Mutex, ParkResult, Parker, thread_local};
 
 /// As far ahead as a wait can reach: about 146 years, half of what a signed count of nanoseconds
 /// holds, so that no sum or difference of two such times overflows.
-pub(crate) const FAR: Duration = Duration::from_secs(i64::MAX as u64 / 2 / 1_000_000_000);
+pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(i64::MAX as u64 / 2 / 1_000_000_000);
 
 thread_local! {
     static CURRENT: RefCell<Clock> = RefCell::default();
@@ -96,7 +96,7 @@ pub(crate) enum Deadline {
 impl Deadline {
     /// The moment `timeout` from now; never, where that is further away than any clock reaches.
     pub(crate) fn after(timeout: Duration) -> Self {
-        if timeout >= FAR {
+        if timeout >= MAX_TIMEOUT {
             return Self::Never;
         }
         now().checked_add(timeout).map_or(Self::Never, Self::At)
@@ -132,7 +132,7 @@ impl Deadline {
     }
 
     /// What is left of the time; `None` for an endless wait.
-    pub(crate) fn left(self) -> Option<Duration> {
+    pub(crate) fn remaining(self) -> Option<Duration> {
         match self {
             Self::Never => None,
             Self::At(at) => Some(at.saturating_duration_since(now())),
@@ -143,11 +143,11 @@ impl Deadline {
 /// Parks on the current thread's clock until a token or the deadline.
 ///
 /// The caller looks at what it waits for again in either case.
-pub(crate) fn park(parker: &Arc<Parker>, deadline: Deadline) -> Woken {
+pub(crate) fn park(parker: &Arc<Parker>, deadline: Deadline) -> ParkResult {
     match (deadline, Clock::current()) {
         (Deadline::Never, _) => {
             parker.park();
-            Woken::Unparked
+            ParkResult::Unparked
         }
         (Deadline::At(at), Clock::System) => parker.park_until(at),
         (Deadline::At(at), Clock::Test(clock)) => clock.park(parker, at),
@@ -251,7 +251,7 @@ impl TestClock {
     pub fn advance(&self, by: Duration) {
         let due: Vec<Arc<Parker>> = {
             let mut time = self.0.time.lock();
-            time.elapsed = time.elapsed.saturating_add(by).min(FAR);
+            time.elapsed = time.elapsed.saturating_add(by).min(MAX_TIMEOUT);
             let now = self.0.origin + time.elapsed;
             let due = time.sleepers.iter().filter(|sleeper| sleeper.until <= now);
             due.map(|sleeper| Arc::clone(&sleeper.parker)).collect()
@@ -299,17 +299,17 @@ impl TestClock {
         first.map(|until| until.saturating_duration_since(now))
     }
 
-    fn park(&self, parker: &Arc<Parker>, until: Instant) -> Woken {
+    fn park(&self, parker: &Arc<Parker>, until: Instant) -> ParkResult {
         let Some(ticket) = self.announce(parker, until) else {
-            return Woken::TimedOut;
+            return ParkResult::TimedOut;
         };
         parker.park();
         let mut time = self.0.time.lock();
         time.sleepers.retain(|sleeper| sleeper.ticket != ticket);
         if self.0.origin + time.elapsed >= until {
-            Woken::TimedOut
+            ParkResult::TimedOut
         } else {
-            Woken::Unparked
+            ParkResult::Unparked
         }
     }
 
@@ -336,8 +336,8 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::{Clock, Deadline, FAR, TestClock, now, park};
-    use crate::sync::{Parker, Woken};
+    use super::{Clock, Deadline, MAX_TIMEOUT, TestClock, now, park};
+    use crate::sync::{ParkResult, Parker};
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -350,7 +350,7 @@ mod tests {
                 clock.enter(|| {
                     let parker = Arc::new(Parker::new());
                     let deadline = Deadline::after(Duration::from_secs(10));
-                    while park(&parker, deadline) != Woken::TimedOut {}
+                    while park(&parker, deadline) != ParkResult::TimedOut {}
                     clock.elapsed()
                 })
             }
@@ -375,9 +375,9 @@ mod tests {
     #[test]
     fn enormous_timeouts_neither_overflow_nor_end() {
         assert_eq!(Deadline::after(Duration::MAX), Deadline::Never);
-        assert_eq!(Deadline::after(FAR), Deadline::Never);
+        assert_eq!(Deadline::after(MAX_TIMEOUT), Deadline::Never);
         assert!(matches!(
-            Deadline::after(FAR - Duration::from_secs(1)),
+            Deadline::after(MAX_TIMEOUT - Duration::from_secs(1)),
             Deadline::At(_)
         ));
         let clock = TestClock::new();
@@ -390,7 +390,7 @@ mod tests {
     fn a_deadline_of_zero_has_passed_at_once() {
         assert!(Deadline::after(Duration::ZERO).has_passed());
         assert!(!Deadline::Never.has_passed());
-        assert_eq!(Deadline::Never.left(), None);
+        assert_eq!(Deadline::Never.remaining(), None);
         let soon = now() + Duration::from_secs(5);
         assert_eq!(Deadline::Never.min(soon), Deadline::At(soon));
     }

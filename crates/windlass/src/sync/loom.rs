@@ -142,7 +142,7 @@ pub(crate) fn wall_now() -> SystemTime {
 }
 
 /// Models never wait by a clock.
-pub(crate) fn sharpen_timed_waits() {}
+pub(crate) fn reduce_timer_slack() {}
 
 /// Explores the body exhaustively, up to three preemptions (`LOOM_MAX_PREEMPTIONS` overrides).
 #[cfg(test)]

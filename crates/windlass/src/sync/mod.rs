@@ -39,12 +39,12 @@ mod adaptive_spin;
 pub(crate) mod clock;
 mod once_box;
 mod parker;
-mod unique;
+mod unique_id;
 
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, sharpen_timed_waits,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, reduce_timer_slack,
     spin_until, thread, thread_local, yield_now,
 };
 /// Returns how many threads the machine runs at a time, and at least one.
@@ -86,5 +86,5 @@ pub(crate) use adaptive_spin::AdaptiveSpin;
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
 pub(crate) use once_box::OnceBox;
-pub(crate) use parker::{Parker, Woken};
-pub(crate) use unique::unique;
+pub(crate) use parker::{ParkResult, Parker};
+pub(crate) use unique_id::unique_id;

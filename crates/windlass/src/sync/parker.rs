@@ -19,7 +19,7 @@ const NOTIFIED: u32 = 2;
 
 /// Why a park ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub(crate) enum ParkResult {
     /// Somebody called [`Parker::unpark`].
     Unparked,
     /// The deadline passed first.
@@ -62,25 +62,25 @@ impl Parker {
     }
 
     /// Sleeps until there is a token, and takes it, or until the deadline.
-    pub(crate) fn park_until(&self, deadline: Instant) -> Woken {
+    pub(crate) fn park_until(&self, deadline: Instant) -> ParkResult {
         if self.take_token() {
-            return Woken::Unparked;
+            return ParkResult::Unparked;
         }
         let mut guard = self.lock.lock();
         if !self.announce_sleep() {
-            return Woken::Unparked;
+            return ParkResult::Unparked;
         }
         loop {
             let (relocked, late) = self.wake.wait_until(guard, deadline);
             guard = relocked;
             if self.take_token() {
-                return Woken::Unparked;
+                return ParkResult::Unparked;
             }
             if late {
                 // A token that came in this very moment must not be lost with the announcement.
                 return match self.state.swap(EMPTY, Ordering::Acquire) {
-                    NOTIFIED => Woken::Unparked,
-                    _ => Woken::TimedOut,
+                    NOTIFIED => ParkResult::Unparked,
+                    _ => ParkResult::TimedOut,
                 };
             }
         }

@@ -130,7 +130,7 @@ pub(crate) fn wall_now() -> SystemTime {
 }
 
 /// Models never wait by a clock.
-pub(crate) fn sharpen_timed_waits() {}
+pub(crate) fn reduce_timer_slack() {}
 
 /// Runs the body under random and under probabilistic concurrency testing schedules
 /// (`SHUTTLE_ITERATIONS` of each, 1,000 unless set).

@@ -173,7 +173,7 @@ pub(crate) fn wall_now() -> SystemTime {
 /// Linux lets a sleeping thread sleep 50 microseconds longer, to wake several at once; a thread may
 /// ask for less. A write to a file does what `prctl` does, and needs no call of C. Where there is no
 /// such file, or it cannot be written, everything stays as it is.
-pub(crate) fn sharpen_timed_waits() {
+pub(crate) fn reduce_timer_slack() {
     // `pid/task/tid`; only the folder of the thread itself has the file, not the one behind the link.
     let thread = std::fs::read_link("/proc/thread-self");
     if let Some(id) = thread.as_ref().ok().and_then(|thread| thread.file_name()) {

@@ -6,7 +6,7 @@
 //! without `CANCELLED` and `CLAIMED`; afterwards it is only read. Whoever has won `claim` writes to
 //! a place apart, the *completion*, before `DONE` is published with `CLAIMED`: so the content is never in
 //! dispute between the two. The *runner* pointer is followed only by a canceller that has set
-//! `INTERRUPTING`, and the runner does not leave `run` while that bit is set, so the record it
+//! `INTERRUPTING`, and the runner does not leave `run` while that bit is set, so the context it
 //! points to is alive.
 //!
 //! The cell is freed by whoever gives up the last [`Ref`] to it. The references are counted in the
@@ -33,25 +33,25 @@ use super::runnable::{Awaitable, Ran, Runnable, Untyped};
 use super::schedule::{Schedule, When};
 use super::state::{Cancelled, Finished, Snapshot, State};
 use super::waiters::Callbacks;
-use crate::containment::{Contained, catch, contain, discard};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{UnsafeCell, mutant, thread};
+use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
 
 /// The part of a cell that depends on no type.
 #[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
 pub(super) struct Head {
     header: Header,
     state: State,
-    /// The record of the running thread; null before it is known.
-    runner: AtomicPtr<Record>,
+    /// The context of the running thread; null before it is known.
+    runner: AtomicPtr<ThreadContext>,
 }
 
 /// A task with a result.
 #[repr(C)] // The head comes first: see `Counted`.
 pub(super) struct Cell<T, B, W = ()> {
     head: Head,
-    content: UnsafeCell<Contained<Content<T, B>>>,
+    content: UnsafeCell<DiscardOnDrop<Content<T, B>>>,
     /// When it is due: a [`Schedule`], or nothing.
     when: W,
 }
@@ -71,11 +71,11 @@ unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
 /// The outcome of a task that was completed from outside; of whatever type, so that it can lie among
 /// what most tasks never have.
 #[derive(Debug)]
-pub(super) struct Completion(UnsafeCell<Contained<Box<dyn Any + Send>>>);
+pub(super) struct Completion(UnsafeCell<DiscardOnDrop<Box<dyn Any + Send>>>);
 
 impl Default for Completion {
     fn default() -> Self {
-        Self(UnsafeCell::new(Contained::empty()))
+        Self(UnsafeCell::new(DiscardOnDrop::empty()))
     }
 }
 
@@ -168,7 +168,7 @@ impl<T: Send, B: Body<T>, W: When> Ref<Cell<T, B, W>> {
         if !self.head.state.start() {
             return Ran::Void;
         }
-        Record::with_current(|me| {
+        ThreadContext::with_current(|me| {
             self.head.set_runner(me);
             let Some((outcome, ran)) = self.run_body() else {
                 return Ran::Void;
@@ -207,17 +207,17 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
         };
         let cell = Box::new(Self {
             head,
-            content: UnsafeCell::new(Contained::new(Content::Body(body))),
+            content: UnsafeCell::new(DiscardOnDrop::new(Content::Body(body))),
             when,
         });
         NonNull::from(Box::leak(cell))
     }
 
     /// Runs `run` as the one runner, unless there is one or the task is done.
-    fn as_runner<R>(&self, run: impl FnOnce(&Arc<Record>) -> R) -> Option<R> {
+    fn as_runner<R>(&self, run: impl FnOnce(&Arc<ThreadContext>) -> R) -> Option<R> {
         let started = self.head.state.start();
         started.then(|| {
-            Record::with_current(|me| {
+            ThreadContext::with_current(|me| {
                 self.head.set_runner(me);
                 run(me)
             })
@@ -320,14 +320,14 @@ impl Head {
         }
     }
 
-    fn set_runner(&self, me: &Arc<Record>) {
+    fn set_runner(&self, me: &Arc<ThreadContext>) {
         self.runner
             .store(Arc::as_ptr(me).cast_mut(), Ordering::Release);
     }
 
     /// Makes the task one that has not run, for its next run; false if it is done or claimed, and
     /// the body is still this thread's.
-    fn reset(&self, me: &Arc<Record>) -> bool {
+    fn reset(&self, me: &Arc<ThreadContext>) -> bool {
         // Null before the next runner can come. A canceller that comes before the reset finds null
         // and waits; then the reset fails, and it is given this thread after all.
         // Mutant: a canceller interrupts the runner of an earlier round.
@@ -352,15 +352,19 @@ impl Head {
 
     /// Interrupts the runner of a cancelled task with `tell`, and releases those who wait, even if
     /// `tell` unwinds.
-    fn settle_running(&self, awaited: bool, tell: Option<impl FnOnce(&Record)>) -> Callbacks {
+    fn settle_running(
+        &self,
+        awaited: bool,
+        tell: Option<impl FnOnce(&ThreadContext)>,
+    ) -> Callbacks {
         if let Some(tell) = tell {
-            contain(|| self.tell_runner(tell));
+            ignore_panic(|| self.tell_runner(tell));
         }
         self.release_if(awaited)
     }
 
     /// Shows `tell` the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
-    fn tell_runner(&self, tell: impl FnOnce(&Record)) {
+    fn tell_runner(&self, tell: impl FnOnce(&ThreadContext)) {
         struct Delivered<'a>(&'a State);
         impl Drop for Delivered<'_> {
             fn drop(&mut self) {
@@ -370,11 +374,11 @@ impl Head {
         let _delivered = Delivered(&self.state);
         let mut runner = self.runner.load(Ordering::Acquire);
         while runner.is_null() {
-            // The runner has won `start` and stores its record next.
+            // The runner has won `start` and stores its context next.
             thread::yield_now();
             runner = self.runner.load(Ordering::Acquire);
         }
-        // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its record lives
+        // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its context lives
         // at least as long.
         let runner = unsafe { &*runner };
         tell(runner);
@@ -425,7 +429,7 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
     }
 
     fn run_and_reset(&self) -> Ran {
-        let round = |me: &Arc<Record>| {
+        let round = |me: &Arc<ThreadContext>| {
             let mut body = self.take_body()?;
             let outcome = catch(|| body.run_again());
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
@@ -454,13 +458,13 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
             }
             Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
             Cancelled::Running { awaited } => {
-                let tell = interrupt.then_some(Record::interrupt);
+                let tell = interrupt.then_some(ThreadContext::interrupt);
                 self.head.settle_running(awaited, tell)
             }
         };
         // After the runner was told and the waiters released: its pool may take its time.
         if let Some(schedule) = self.when.schedule() {
-            contain(|| schedule.cancelled(self.head.header.id()));
+            ignore_panic(|| schedule.cancelled(self.head.header.id()));
         }
         self.head.call(callbacks);
         true
@@ -585,13 +589,13 @@ mod models {
     use std::task::{Wake, Waker};
 
     use super::super::{body::Once, id::TaskId};
-    use super::{Callbacks, Cancelled, Cell, Failure, Header, Record, Runnable};
+    use super::{Callbacks, Cancelled, Cell, Failure, Header, Runnable, ThreadContext};
     use crate::sync::atomic::{AtomicBool, Ordering};
     use crate::sync::{model, thread};
 
-    struct Woken(AtomicBool);
+    struct ParkResult(AtomicBool);
 
-    impl Wake for Woken {
+    impl Wake for ParkResult {
         fn wake(self: Arc<Self>) {
             self.0.store(true, Ordering::Release);
         }
@@ -603,11 +607,11 @@ mod models {
         model(|| {
             let header = Header::new(TaskId::next(), None);
             let cell = Cell::new(header, Once(|| Ok::<_, Failure>(())));
-            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            let woken = Arc::new(ParkResult(AtomicBool::new(false)));
             assert!(!cell.head.poll_done(0, &Waker::from(Arc::clone(&woken))));
             let theirs = cell.clone();
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
-            let refuse = |_: &Record| std::panic::resume_unwind(Box::new("refused"));
+            let refuse = |_: &ThreadContext| std::panic::resume_unwind(Box::new("refused"));
             let _ = match cell.head.state.cancel(true, 0) {
                 Cancelled::Running { awaited } => cell.head.settle_running(awaited, Some(refuse)),
                 Cancelled::Unstarted { awaited } => cell.settle_unstarted(awaited),

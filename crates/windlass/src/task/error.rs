@@ -6,8 +6,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::containment::{Contained, catch};
 use crate::sync::Mutex;
+use crate::unwind::{DiscardOnDrop, catch};
 
 /// Why a get has no value.
 ///
@@ -139,15 +139,15 @@ enum Cause {
     Panic {
         message: Option<Cow<'static, str>>,
         /// Behind a lock because a payload is `Send` but not `Sync`.
-        payload: Mutex<Contained<Box<dyn Any + Send>>>,
+        payload: Mutex<DiscardOnDrop<Box<dyn Any + Send>>>,
     },
-    Error(Contained<Box<dyn Error + Send + Sync>>),
+    Error(DiscardOnDrop<Box<dyn Error + Send + Sync>>),
 }
 
 impl Failure {
     /// A failure by an error.
     pub fn from_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::new(Cause::Error(Contained::new(error.into()))))
+        Self(Arc::new(Cause::Error(DiscardOnDrop::new(error.into()))))
     }
 
     /// A failure by a panic with this payload.
@@ -161,7 +161,7 @@ impl Failure {
         };
         Self(Arc::new(Cause::Panic {
             message,
-            payload: Mutex::new(Contained::new(payload)),
+            payload: Mutex::new(DiscardOnDrop::new(payload)),
         }))
     }
 

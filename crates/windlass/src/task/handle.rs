@@ -251,7 +251,7 @@ impl<T> Drop for TaskHandle<T> {
             self.task.head().forget_waker(ONLY_WAKER);
         }
         if state.is_held() {
-            crate::containment::contain(|| {
+            crate::unwind::ignore_panic(|| {
                 self.task.cancel(true, Cancellation::Requested);
             });
         }

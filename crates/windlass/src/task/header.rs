@@ -9,9 +9,9 @@ use super::cell::Completion;
 use super::error::Cancellation;
 use super::id::TaskId;
 use super::waiters::Waiters;
-use crate::containment::discard;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{OnceBox, clock};
+use crate::unwind::discard;
 
 /// What a user has attached to a task.
 #[derive(Clone, Default)]

@@ -53,7 +53,7 @@ use schedule::When;
 pub(crate) use schedule::{Home, Runs, Schedule};
 pub(crate) use state::Snapshot;
 
-use crate::containment::{contain, discard};
+use crate::unwind::{discard, ignore_panic};
 
 /// Work that is to be done once: the half of a task that runs.
 ///
@@ -397,7 +397,7 @@ impl<R: Runnable + 'static> Erase for Handled<R> {
 fn abandon(task: &impl Runnable) {
     let state = task.state();
     if !state.is_running() && !state.is_done() {
-        contain(|| {
+        ignore_panic(|| {
             task.cancel(false, Cancellation::from_number(state.fate()));
         });
     }

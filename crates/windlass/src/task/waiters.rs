@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::state::Snapshot;
-use crate::containment::{Contained, catch, contain, discard, discard_payload};
-use crate::interrupt::Record;
+use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
+use crate::unwind::{DiscardOnDrop, catch, discard, discard_payload, ignore_panic};
 
 /// Called when the task is done, with how it ended.
 pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
@@ -27,12 +27,12 @@ impl fmt::Debug for Waiters {
 #[derive(Default)]
 struct Lists {
     waiters: Vec<Waiter>,
-    callbacks: Vec<(u64, Contained<Callback>)>,
+    callbacks: Vec<(u64, DiscardOnDrop<Callback>)>,
     last_key: u64,
 }
 
 enum Waiter {
-    Thread(Arc<Record>),
+    Thread(Arc<ThreadContext>),
     Waker(u64, Waker),
 }
 
@@ -53,12 +53,12 @@ impl Lists {
 }
 
 impl Waiters {
-    pub(super) fn add_thread(&self, thread: &Arc<Record>) {
+    pub(super) fn add_thread(&self, thread: &Arc<ThreadContext>) {
         let waiter = Waiter::Thread(Arc::clone(thread));
         self.0.lock().waiters.push(waiter);
     }
 
-    pub(super) fn remove_thread(&self, thread: &Arc<Record>) {
+    pub(super) fn remove_thread(&self, thread: &Arc<ThreadContext>) {
         let same = |waiter: &Waiter| matches!(waiter, Waiter::Thread(t) if Arc::ptr_eq(t, thread));
         self.0.lock().remove(same);
     }
@@ -88,7 +88,7 @@ impl Waiters {
     pub(super) fn add_callback(&self, callback: Callback) -> u64 {
         let mut lists = self.0.lock();
         let key = lists.new_key();
-        lists.callbacks.push((key, Contained::new(callback)));
+        lists.callbacks.push((key, DiscardOnDrop::new(callback)));
         key
     }
 
@@ -116,7 +116,7 @@ impl Waiters {
         }
         for waiter in waiters {
             if let Waiter::Waker(_, waker) = waiter {
-                contain(|| waker.wake());
+                ignore_panic(|| waker.wake());
             }
         }
         Callbacks(callbacks)
@@ -126,7 +126,7 @@ impl Waiters {
 /// What is to be called after the waiters have been released.
 #[derive(Default)]
 #[must_use = "callbacks that are dropped are not called"]
-pub(super) struct Callbacks(Vec<(u64, Contained<Callback>)>);
+pub(super) struct Callbacks(Vec<(u64, DiscardOnDrop<Callback>)>);
 
 impl Callbacks {
     /// Calls all, and then goes on with the panic of the first that panicked.

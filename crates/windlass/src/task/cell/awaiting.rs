@@ -7,7 +7,7 @@
 use std::task::Waker;
 
 use super::Head;
-use crate::interrupt::{Parked, Record};
+use crate::interrupt::{ThreadContext, WakeReason};
 use crate::sync::{Deadline, mutant, spin_until};
 use crate::task::error::ExecutionError;
 use crate::task::waiters::Callback;
@@ -21,8 +21,8 @@ impl Head {
         if self.state.load().is_done() {
             return Ok(());
         }
-        let me = Record::current();
-        if me.take_flag() {
+        let me = ThreadContext::current();
+        if me.take_interrupt() {
             return Err(ExecutionError::Interrupted);
         }
         if deadline.has_passed() {
@@ -44,14 +44,14 @@ impl Head {
             if self.state.load().is_done() {
                 return Ok(());
             }
-            if parked == Parked::Unparked {
+            if parked == WakeReason::Unparked {
                 continue;
             }
             self.header.waiters().remove_thread(&me);
-            if parked == Parked::TimedOut {
+            if parked == WakeReason::TimedOut {
                 return Err(ExecutionError::TimedOut);
             }
-            me.take_flag();
+            me.take_interrupt();
             return Err(ExecutionError::Interrupted);
         }
     }

@@ -7,6 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 /// A number that was never given out before, and never zero.
-pub(crate) fn unique() -> usize {
+pub(crate) fn unique_id() -> usize {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

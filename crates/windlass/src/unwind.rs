@@ -15,7 +15,7 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> 
 }
 
 /// Runs `f` and forgets its panic.
-pub(crate) fn contain(f: impl FnOnce()) {
+pub(crate) fn ignore_panic(f: impl FnOnce()) {
     if let Err(payload) = catch(f) {
         discard_payload(payload);
     }
@@ -23,7 +23,7 @@ pub(crate) fn contain(f: impl FnOnce()) {
 
 /// Drops a value; a panic of its drop ends here.
 pub(crate) fn discard<T>(value: T) {
-    contain(|| drop(value));
+    ignore_panic(|| drop(value));
 }
 
 /// Drops a panic's payload; a panic of *its* drop ends here too.
@@ -35,9 +35,9 @@ pub(crate) fn discard_payload(payload: Box<dyn Any + Send>) {
 
 /// A place for a value of the user's whose drop, should it panic, panics to nobody.
 #[derive(Debug)]
-pub(crate) struct Contained<V>(ManuallyDrop<Option<V>>);
+pub(crate) struct DiscardOnDrop<V>(ManuallyDrop<Option<V>>);
 
-impl<V> Contained<V> {
+impl<V> DiscardOnDrop<V> {
     pub(crate) const fn new(value: V) -> Self {
         Self(ManuallyDrop::new(Some(value)))
     }
@@ -62,7 +62,7 @@ impl<V> Contained<V> {
     }
 }
 
-impl<V> Drop for Contained<V> {
+impl<V> Drop for DiscardOnDrop<V> {
     #[inline]
     fn drop(&mut self) {
         // Mostly empty by now, and then there is nothing to do, nor afterwards by the compiler.
