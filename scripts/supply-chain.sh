@@ -26,7 +26,7 @@ export PATH="$PATH:$ROOT/tools/bin"
 # by its own unit tests alone, which is strict, and spares waiting for whole pools that hang.
 readonly PLAIN_PARTS="${PLAIN_PARTS:-queue/block.rs queue/blocks.rs queue/heap.rs pool/ctl.rs
     pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/worth.rs task/id.rs
-    task/memory.rs}"
+    task/recycled_box.rs}"
 # Mutants that do what the original does.
 readonly EQUIVALENT=(
     # A pool that is in this state already is given the word that it has.

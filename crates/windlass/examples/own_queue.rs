@@ -17,7 +17,8 @@ use windlass::{Submit, ThreadPoolExecutor};
 struct Tenant(&'static str);
 
 fn tenant(task: &Task) -> &'static str {
-    task.state::<Tenant>().map_or("nobody", |tenant| tenant.0)
+    task.attachment::<Tenant>()
+        .map_or("nobody", |tenant| tenant.0)
 }
 
 /// A line for each tenant; the first of these lines is served next, and then goes to the end.
@@ -89,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for n in 1..=tasks {
             let log = log.clone();
             let task = Task::builder()
-                .state(Tenant(name))
+                .attach(Tenant(name))
                 .build(move || drop(log.send(format!("{name} {n}"))));
             pool.execute_task(task)?;
         }

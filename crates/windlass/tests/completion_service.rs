@@ -123,14 +123,14 @@ fn a_task_from_a_custom_factory_is_delivered_as_that_factory_made_it() {
     struct Mark(&'static str);
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(1)
-        .prepare_tasks(|task| task.state(Mark("from the factory")))
+        .prepare_tasks(|task| task.attach(Mark("from the factory")))
         .build()
         .unwrap();
     let service = CompletionService::new(pool);
     let control = service.submit(|| 7).unwrap();
     let mut handle = service.take().unwrap();
     assert_eq!(handle.id(), control.id());
-    let mark = handle.task_state::<Mark>().map(|mark| mark.0);
+    let mark = handle.attachment::<Mark>().map(|mark| mark.0);
     assert_eq!(mark, Some("from the factory"));
     assert_eq!(handle.state(), TaskState::Completed);
     assert_eq!(handle.get().unwrap(), 7);

@@ -66,7 +66,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
         Told::new()
             .before(move |task| {
                 befores.note(());
-                task.state::<Way>().unwrap().go();
+                task.attachment::<Way>().unwrap().go();
             })
             .after(move |_, outcome| afters.note(outcome.failure().map(Way::of)))
     };
@@ -83,7 +83,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
     for before in WAYS {
         for body in WAYS {
             let bodies = bodies.clone();
-            let task = Task::builder().state(before).build(move || {
+            let task = Task::builder().attach(before).build(move || {
                 bodies.note(());
                 windlass::interrupt::current().interrupt();
                 body.go();

@@ -287,12 +287,12 @@ fn hooks_are_told_what_a_task_carries() {
     let log = Log::new();
     let theirs = log.clone();
     let hooks = Told::new().after(move |task, _| {
-        let state = task.state::<Custom>().copied();
+        let state = task.attachment::<Custom>().copied();
         let name = task.name().map(String::from);
         theirs.note((name, state, task.priority(), task.has_handle()));
     });
     let pool = fixed(1).hooks(hooks).build().unwrap();
-    let task = Task::builder().name("report").state(Custom(2)).priority(8);
+    let task = Task::builder().name("report").attach(Custom(2)).priority(8);
     pool.execute_task(task.build(|| ())).unwrap();
     pool.submit(|| ()).unwrap().get().unwrap();
     finish(&pool);

@@ -203,7 +203,7 @@ fn calls_that_do_not_block_neither_see_nor_clear_the_flag() {
         assert_eq!(done.get_timeout(Duration::ZERO).unwrap(), 7);
         assert!(done.result_now().is_some() && pending.result_now().is_none());
         pending.on_done(|_| ());
-        assert!(pending.cancel_now() && !pending.set(8));
+        assert!(pending.cancel_now() && !pending.complete(8));
         task.run();
         assert_eq!(handle.get().unwrap(), 7);
         assert_eq!(ended.join().unwrap().unwrap(), 7);

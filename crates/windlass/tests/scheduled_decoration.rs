@@ -82,7 +82,7 @@ struct Names(Log<(String, u32)>);
 
 impl Hooks for Names {
     fn before_execute(&self, task: &TaskInfo) {
-        let tenant = task.state::<Tenant>().map_or(0, |tenant| tenant.0);
+        let tenant = task.attachment::<Tenant>().map_or(0, |tenant| tenant.0);
         self.0
             .note((task.name().unwrap_or_default().to_owned(), tenant));
     }
@@ -94,7 +94,7 @@ fn what_is_attached_to_a_task_is_found_wherever_it_appears() {
     let log = Log::new();
     let builder = ScheduledThreadPoolExecutor::builder()
         .hooks(Arc::new(Names(log.clone())))
-        .prepare_tasks(|task| task.name("labelled").state(Tenant(7)));
+        .prepare_tasks(|task| task.name("labelled").attach(Tenant(7)));
     let clock = TestClock::new();
     let pool = clock.enter(|| builder.build());
     let gate = occupy(&pool);
@@ -111,7 +111,7 @@ fn what_is_attached_to_a_task_is_found_wherever_it_appears() {
     until("the next turn is queued", || pool.pool().queue().len() == 1);
     let drained = pool.shutdown_now();
     assert_eq!(drained[0].id(), often.id());
-    assert_eq!(drained[0].state::<Tenant>().unwrap().0, 7);
+    assert_eq!(drained[0].attachment::<Tenant>().unwrap().0, 7);
     drop(later);
 }
 

@@ -21,7 +21,7 @@ struct Seen(LinkedBlockingQueue<usize>);
 
 impl Hooks for Seen {
     fn before_execute(&self, task: &TaskInfo) {
-        let birth = task.state::<Birth>().expect("made by the factory");
+        let birth = task.attachment::<Birth>().expect("made by the factory");
         assert!(self.0.offer(birth.0).is_ok());
     }
 }
@@ -50,27 +50,27 @@ fn one_factory_prepares_every_task_and_its_product_is_seen_everywhere() {
         .shared_hooks(Arc::clone(&seen) as Arc<dyn Hooks>)
         .prepare_tasks({
             let births = Arc::clone(&births);
-            move |task| task.state(Birth(births.fetch_add(1, Ordering::SeqCst)))
+            move |task| task.attach(Birth(births.fetch_add(1, Ordering::SeqCst)))
         })
         .build()
         .unwrap();
     let gate = Gate::new();
     let theirs = gate.clone();
     let held = pool.submit(move || theirs.pass().is_err()).unwrap();
-    assert_eq!(held.task_state(), Some(&Birth(0)));
+    assert_eq!(held.attachment(), Some(&Birth(0)));
     pool.execute(|| ()).unwrap();
     let known = pool.submit_with_result(|| (), 7).unwrap();
-    assert_eq!(known.task_state(), Some(&Birth(2)));
+    assert_eq!(known.attachment(), Some(&Birth(2)));
     let fallible = pool.submit_fallible(|| Ok::<_, std::fmt::Error>(7));
-    assert_eq!(fallible.unwrap().task_state(), Some(&Birth(3)));
+    assert_eq!(fallible.unwrap().attachment(), Some(&Birth(3)));
 
     let mut queued = Vec::new();
     pool.queue()
-        .visit(&mut |task| queued.push(task.state::<Birth>().map(|birth| birth.0)));
+        .visit(&mut |task| queued.push(task.attachment::<Birth>().map(|birth| birth.0)));
     assert_eq!(queued, [Some(1), Some(2), Some(3)]);
     gate.await_waiting(1);
     let drained = pool.shutdown_now();
-    let drained: Vec<_> = drained.iter().map(Task::state::<Birth>).collect();
+    let drained: Vec<_> = drained.iter().map(Task::attachment::<Birth>).collect();
     assert_eq!(drained, [Some(&Birth(1)), Some(&Birth(2)), Some(&Birth(3))]);
     pool.close();
     assert_eq!(seen.0.snapshot(), [0]);

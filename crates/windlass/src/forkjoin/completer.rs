@@ -214,7 +214,7 @@ impl Node {
             match node.parent() {
                 Some(parent) => node = parent,
                 None => {
-                    node.0.end.set(());
+                    node.0.end.complete(());
                     return;
                 }
             }
@@ -234,7 +234,7 @@ impl Node {
         match self.call_on_completion() {
             Err(failure) => self.fail(failure),
             Ok(()) => {
-                self.0.end.set(());
+                self.0.end.complete(());
                 if let Some(parent) = self.parent() {
                     parent.try_complete();
                 }
@@ -271,7 +271,7 @@ impl Node {
         match self.parent() {
             Some(parent) => parent.first_complete(),
             None => {
-                self.0.end.set(());
+                self.0.end.complete(());
                 None
             }
         }
@@ -279,7 +279,7 @@ impl Node {
 
     /// Completes the root, and nothing else.
     pub fn quietly_complete_root(&self) {
-        self.root().0.end.set(());
+        self.root().0.end.complete(());
     }
 
     /// Runs up to `most` nodes of this tree that this worker has forked; says how many there were.

@@ -12,25 +12,25 @@ use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
 use crate::sync::{Deadline, mutant};
-use crate::task::{Cancellation, Recipient, Task, TaskId};
+use crate::task::{Cancellation, Task, TaskId, TaskSink};
 
 impl Shared {
     /// Has the task run, or refuses it by the pool's policy.
     #[inline]
     pub(crate) fn execute(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
-        task.hand_over(self)
+        task.pass_in_registers(self)
     }
 }
 
-impl Recipient for &Arc<Shared> {
-    type Answer = Result<(), RejectedExecution>;
+impl TaskSink for &Arc<Shared> {
+    type Output = Result<(), RejectedExecution>;
 
     /// The usual case of `execute`, on its own and short: the pool runs, it has its core workers,
     /// nothing is to be noted on the task, and the queue takes it. It is what [`Shared::admit`] does
     /// in that case, with the second look reduced to the one load that it takes to see that there
     /// is nothing to do. The task is made where it is to lie, in its slot of the queue.
     #[inline(always)]
-    fn receive(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Answer {
+    fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output {
         let seen = self.ctl.load();
         if !seen.is_running() || seen.workers() < self.settings.core() || !self.extras.are_plain() {
             return self.execute_by_steps(task());
@@ -147,7 +147,7 @@ impl Shared {
     ) -> Result<(), RejectedExecution> {
         let Refused { task, error } = refused.into();
         self.count_rejection();
-        task.set_fate(Cancellation::Rejected);
+        task.set_drop_reason(Cancellation::Rejected);
         let answer = self
             .handler
             .with(|handler| handler.rejected(task, &View(self)));

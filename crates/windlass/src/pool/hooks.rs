@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::task::{Failure, Labels, Task, TaskId};
+use crate::task::{Attributes, Failure, Task, TaskId};
 
 /// Called around every task that a pool runs, and at the pool's end.
 ///
@@ -84,7 +84,7 @@ impl Outcome {
 #[derive(Clone)]
 pub struct TaskInfo {
     id: TaskId,
-    labels: Option<Arc<Labels>>,
+    attributes: Option<Arc<Attributes>>,
     has_handle: bool,
     queued_for: Option<Duration>,
     ran_for: Option<Duration>,
@@ -94,7 +94,7 @@ impl TaskInfo {
     pub(crate) fn of(task: &Task, queued_for: Option<Duration>) -> Self {
         Self {
             id: task.id(),
-            labels: task.labels().cloned(),
+            attributes: task.attributes().cloned(),
             has_handle: task.has_handle(),
             queued_for,
             ran_for: None,
@@ -114,19 +114,25 @@ impl TaskInfo {
     /// The name that it was built with.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.labels.as_ref()?.name.as_deref()
+        self.attributes.as_ref()?.name.as_deref()
     }
 
     /// The priority that it was built with.
     #[must_use]
     pub fn priority(&self) -> i32 {
-        self.labels.as_ref().map_or(0, |labels| labels.priority)
+        self.attributes
+            .as_ref()
+            .map_or(0, |attributes| attributes.priority)
     }
 
-    /// The state of type `S` that it was built with.
+    /// Returns the value of type `S` that was attached to it.
     #[must_use]
-    pub fn state<S: 'static>(&self) -> Option<&S> {
-        self.labels.as_ref()?.state.as_ref()?.downcast_ref()
+    pub fn attachment<S: 'static>(&self) -> Option<&S> {
+        self.attributes
+            .as_ref()?
+            .attachment
+            .as_ref()?
+            .downcast_ref()
     }
 
     /// Whether it has a handle, to which its result or its failure goes.

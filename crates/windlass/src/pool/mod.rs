@@ -320,7 +320,7 @@ impl ThreadPoolExecutor {
             .queue
             .remove_first(&mut |task| task.id() == id);
         if let Some(task) = &removed {
-            task.set_fate(Cancellation::Removed);
+            task.set_drop_reason(Cancellation::Removed);
         }
         self.shared().tally.forget();
         self.shared().try_terminate();

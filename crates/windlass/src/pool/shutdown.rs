@@ -32,7 +32,7 @@ impl Shared {
         let tasks = mutant!("pool_drains_before_it_stops", early, self.queue.drain_all());
         self.tally.forget();
         for task in &tasks {
-            task.set_fate(Cancellation::Drained);
+            task.set_drop_reason(Cancellation::Drained);
         }
         self.try_terminate();
         tasks

@@ -11,7 +11,7 @@ use super::settings::Figures;
 use super::shared::Shared;
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{clock, mutant};
-use crate::task::{Failure, Ran, Schedule, Task};
+use crate::task::{Failure, RunOutcome, Schedule, Task};
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -101,8 +101,8 @@ fn settle_interrupt(pool: &Shared, me: &ThreadContext) {
 
 fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
     match catch(|| Task::run_in(task)) {
-        Ok(Ran::Well | Ran::Void) => Ok(()),
-        Ok(Ran::Failed(failure)) => {
+        Ok(RunOutcome::Completed | RunOutcome::Skipped) => Ok(()),
+        Ok(RunOutcome::Failed(failure)) => {
             // Perhaps nobody else has a hold of it, and its payload may panic when it is dropped.
             discard(failure);
             Ok(())
@@ -132,9 +132,9 @@ fn run_hooked(
         stage.set(Stage::After);
         info.set_ran_for(start.get().map(time_since));
         let outcome = match ran {
-            Ran::Well => Outcome::Completed,
-            Ran::Failed(failure) => Outcome::Failed(failure),
-            Ran::Void => Outcome::Cancelled,
+            RunOutcome::Completed => Outcome::Completed,
+            RunOutcome::Failed(failure) => Outcome::Failed(failure),
+            RunOutcome::Skipped => Outcome::Cancelled,
         };
         hooks.after_execute(&info, &outcome);
     });

@@ -92,7 +92,7 @@ impl ScheduledThreadPoolExecutor {
     pub fn remove<T: Send + 'static>(&self, handle: &ScheduledHandle<T>) -> Option<Task> {
         let removed = self.scheduler.remove(handle.id(), handle.schedule());
         if let Some(task) = &removed {
-            task.set_fate(Cancellation::Removed);
+            task.set_drop_reason(Cancellation::Removed);
         }
         self.pool.shared().try_terminate();
         removed

@@ -7,7 +7,7 @@ use super::scheduler::Scheduler;
 use super::timers::Timers;
 use crate::pool::{Annex, Shared};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Failure, Header, Ran, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, RunOutcome, Runnable, Schedule, Snapshot, Task};
 use crate::unwind::{catch, ignore_panic};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
@@ -53,7 +53,7 @@ impl Turn {
     }
 
     /// Queues the next turn, or ends the task where there is none.
-    fn go_on(&self, pool: &Arc<Shared>, timers: &Timers) -> Ran {
+    fn go_on(&self, pool: &Arc<Shared>, timers: &Timers) -> RunOutcome {
         // Copied out: a calendar is user code, and not to be called under a lock.
         let beat = *self.beat.lock();
         let next = match catch(|| self.period.next(beat, &timers.clock)) {
@@ -61,9 +61,9 @@ impl Turn {
             Err(payload) => {
                 let failure = Failure::from_panic(payload);
                 return if self.cell.fail(failure.clone()) {
-                    Ran::Failed(failure)
+                    RunOutcome::Failed(failure)
                 } else {
-                    Ran::Void
+                    RunOutcome::Skipped
                 };
             }
         };
@@ -81,29 +81,29 @@ impl Turn {
                 self.cell.cancel(false, Cancellation::Requested);
             }
         }
-        Ran::Well
+        RunOutcome::Completed
     }
 }
 
 impl Runnable for Turn {
-    fn run(&self) -> Ran {
+    fn run(&self) -> RunOutcome {
         let home = self.pool.upgrade().zip(self.timers.upgrade());
         let Some((pool, timers)) = home.filter(|(pool, timers)| timers.may_go_on(pool)) else {
             self.cell.cancel(false, Cancellation::Requested);
-            return Ran::Void;
+            return RunOutcome::Skipped;
         };
         let mut ran = self.cell.run_and_reset();
-        if matches!(ran, Ran::Well) {
+        if matches!(ran, RunOutcome::Completed) {
             ran = self.go_on(&pool, &timers);
         }
-        if let (Ran::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
+        if let (RunOutcome::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
             let header = self.cell.header();
             ignore_panic(|| on_failure(header.id(), header.name(), failure));
         }
         ran
     }
 
-    fn run_and_reset(&self) -> Ran {
+    fn run_and_reset(&self) -> RunOutcome {
         self.cell.run_and_reset()
     }
 
@@ -115,8 +115,8 @@ impl Runnable for Turn {
         self.cell.fail(failure)
     }
 
-    fn set_fate(&self, fate: Cancellation) {
-        self.cell.set_fate(fate);
+    fn set_drop_reason(&self, reason: Cancellation) {
+        self.cell.set_drop_reason(reason);
     }
 
     fn state(&self) -> Snapshot {

@@ -1,4 +1,4 @@
-//! A task with a name, a priority or a state of its own.
+//! A task with a name, a priority or a value attached.
 
 use std::any::Any;
 use std::fmt;
@@ -8,7 +8,7 @@ use super::body::{Once, Repeating};
 use super::cell::Cell;
 use super::error::Failure;
 use super::handle::TaskHandle;
-use super::header::{Header, Labels};
+use super::header::{Attributes, Header};
 use super::id::TaskId;
 use super::runnable::Runnable;
 use super::schedule::{Schedule, When};
@@ -17,23 +17,23 @@ use super::{FutureTask, Task};
 /// What a task is to carry besides its code.
 ///
 /// A name shows in hooks, in logs and in `Debug`; a priority orders a
-/// [`PriorityBlockingQueue`](crate::queue::PriorityBlockingQueue); a state is any value of the
-/// user's, to be found again on the task wherever it turns up: in a queue, in a hook, among the
-/// tasks that `shutdown_now` hands back.
+/// [`PriorityBlockingQueue`](crate::queue::PriorityBlockingQueue); an attachment is any value of the
+/// user's, which can be read from the task wherever it turns up: in a queue, in a hook, among the
+/// tasks that `shutdown_now` returns.
 ///
 /// ```
 /// use windlass::task::Task;
 ///
 /// struct Tenant(&'static str);
 ///
-/// let task = Task::builder().name("nightly report").state(Tenant("acme")).build(|| ());
+/// let task = Task::builder().name("nightly report").attach(Tenant("acme")).build(|| ());
 /// assert_eq!(task.name(), Some("nightly report"));
-/// assert_eq!(task.state::<Tenant>().unwrap().0, "acme");
+/// assert_eq!(task.attachment::<Tenant>().unwrap().0, "acme");
 /// ```
 #[derive(Default, Clone)]
 #[must_use = "a builder makes nothing until it is given a closure"]
 pub struct TaskBuilder {
-    labels: Option<Arc<Labels>>,
+    attributes: Option<Arc<Attributes>>,
 }
 
 impl TaskBuilder {
@@ -44,26 +44,26 @@ impl TaskBuilder {
 
     /// Gives it a name.
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.labels().name = Some(name.into());
+        self.attributes().name = Some(name.into());
         self
     }
 
     /// Gives it a priority: less is more urgent, zero is usual.
     pub fn priority(mut self, priority: i32) -> Self {
-        self.labels().priority = priority;
+        self.attributes().priority = priority;
         self
     }
 
     /// Attaches a value, in the place of one that was attached before.
-    pub fn state(mut self, state: impl Any + Send + Sync) -> Self {
-        self.labels().state = Some(Arc::new(state));
+    pub fn attach(mut self, value: impl Any + Send + Sync) -> Self {
+        self.attributes().attachment = Some(Arc::new(value));
         self
     }
 
     /// Makes the task, without a handle.
     #[inline]
     pub fn build(self, body: impl FnOnce() + Send + 'static) -> Task {
-        Task::plain(TaskId::next(), self.labels, body)
+        Task::plain(TaskId::next(), self.attributes, body)
     }
 
     /// Makes the task, and the handle to what it returns.
@@ -100,7 +100,7 @@ impl TaskBuilder {
         when: impl When,
     ) -> (Task, TaskHandle<T>) {
         let id = TaskId::next();
-        let (runs, waits) = Cell::pair(Header::new(id, self.labels), Once(body), when);
+        let (runs, waits) = Cell::pair(Header::new(id, self.attributes), Once(body), when);
         (Task::half(id, runs), TaskHandle::new(waits.awaitable()))
     }
 
@@ -110,7 +110,7 @@ impl TaskBuilder {
         schedule: Schedule,
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
-        let header = Header::new(TaskId::next(), self.labels);
+        let header = Header::new(TaskId::next(), self.attributes);
         let (runs, waits) = Cell::pair(header, Repeating(body), schedule);
         (Arc::new(runs), TaskHandle::new(waits.awaitable()))
     }
@@ -120,19 +120,19 @@ impl TaskBuilder {
         self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
-        let header = Header::new(TaskId::next(), self.labels);
+        let header = Header::new(TaskId::next(), self.attributes);
         FutureTask::of_cell(Cell::new(header, Once(move || Ok(body()))))
     }
 
-    fn labels(&mut self) -> &mut Labels {
-        Arc::make_mut(self.labels.get_or_insert_default())
+    fn attributes(&mut self) -> &mut Attributes {
+        Arc::make_mut(self.attributes.get_or_insert_default())
     }
 }
 
 impl fmt::Debug for TaskBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskBuilder")
-            .field("labels", &self.labels)
+            .field("attributes", &self.attributes)
             .finish()
     }
 }

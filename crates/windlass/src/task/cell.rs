@@ -29,7 +29,7 @@ use std::sync::Arc;
 use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
-use super::runnable::{Awaitable, Ran, Runnable, Untyped};
+use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::schedule::{Schedule, When};
 use super::state::{Cancelled, Finished, Snapshot, State};
 use super::waiters::Callbacks;
@@ -164,17 +164,17 @@ impl<T> Ref<dyn Awaitable<T>> {
 
 impl<T: Send, B: Body<T>, W: When> Ref<Cell<T, B, W>> {
     /// Runs the task and lets go of it.
-    pub(super) fn run_and_leave(self) -> Ran {
+    pub(super) fn run_and_leave(self) -> RunOutcome {
         if !self.head.state.start() {
-            return Ran::Void;
+            return RunOutcome::Skipped;
         }
         ThreadContext::with_current(|me| {
             self.head.set_runner(me);
             let Some((outcome, ran)) = self.run_body() else {
-                return Ran::Void;
+                return RunOutcome::Skipped;
             };
             match self.finish(outcome, true) {
-                Finished::Lost => return Ran::Void,
+                Finished::Lost => return RunOutcome::Skipped,
                 Finished::Won { .. } => {}
                 Finished::Released { last } => self.leave(last),
             }
@@ -249,13 +249,13 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
 
     /// Runs the body for the last or only time; gives its outcome, and what to say of the run.
     #[inline]
-    fn run_body(&self) -> Option<(Result<T, Failure>, Ran)> {
+    fn run_body(&self) -> Option<(Result<T, Failure>, RunOutcome)> {
         let body = self.take_body()?;
         let outcome =
             catch(|| body.run_once()).unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
         let ran = match &outcome {
-            Ok(_) => Ran::Well,
-            Err(failure) => Ran::Failed(failure.clone()),
+            Ok(_) => RunOutcome::Completed,
+            Err(failure) => RunOutcome::Failed(failure.clone()),
         };
         Some((outcome, ran))
     }
@@ -279,7 +279,7 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
     }
 
     /// Releases those who wait for a task that has not run and never will, and drops its body.
-    fn settle_unstarted(&self, awaited: bool) -> Callbacks {
+    fn wake_and_drop_body(&self, awaited: bool) -> Callbacks {
         let callbacks = self.head.release_if(awaited);
         // Mutant: what the body captured lives as long as the handle.
         if !mutant!("task_keep_cancelled_body") {
@@ -352,7 +352,7 @@ impl Head {
 
     /// Interrupts the runner of a cancelled task with `tell`, and releases those who wait, even if
     /// `tell` unwinds.
-    fn settle_running(
+    fn interrupt_and_wake(
         &self,
         awaited: bool,
         tell: Option<impl FnOnce(&ThreadContext)>,
@@ -420,15 +420,15 @@ impl Head {
 }
 
 impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
-    fn run(&self) -> Ran {
+    fn run(&self) -> RunOutcome {
         let ran = self.as_runner(|_| {
             let (outcome, ran) = self.run_body()?;
             (self.finish(outcome, false) != Finished::Lost).then_some(ran)
         });
-        ran.flatten().unwrap_or(Ran::Void)
+        ran.flatten().unwrap_or(RunOutcome::Skipped)
     }
 
-    fn run_and_reset(&self) -> Ran {
+    fn run_and_reset(&self) -> RunOutcome {
         let round = |me: &Arc<ThreadContext>| {
             let mut body = self.take_body()?;
             let outcome = catch(|| body.run_again());
@@ -436,18 +436,18 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
             if let Err(failure) = outcome {
                 discard(body);
                 let stands = self.finish(Err(failure.clone()), false) != Finished::Lost;
-                return stands.then_some(Ran::Failed(failure));
+                return stands.then_some(RunOutcome::Failed(failure));
             }
             self.put_content(Content::Body(body));
             if self.head.reset(me) {
-                return Some(Ran::Well);
+                return Some(RunOutcome::Completed);
             }
             discard(self.take_content());
             self.head.await_delivery();
             None
         };
         let ran = B::REPEATS.then(|| self.as_runner(round));
-        ran.flatten().flatten().unwrap_or(Ran::Void)
+        ran.flatten().flatten().unwrap_or(RunOutcome::Skipped)
     }
 
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
@@ -456,10 +456,10 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
                 self.head.await_claimer();
                 return false;
             }
-            Cancelled::Unstarted { awaited } => self.settle_unstarted(awaited),
+            Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
             Cancelled::Running { awaited } => {
                 let tell = interrupt.then_some(ThreadContext::interrupt);
-                self.head.settle_running(awaited, tell)
+                self.head.interrupt_and_wake(awaited, tell)
             }
         };
         // After the runner was told and the waiters released: its pool may take its time.
@@ -478,8 +478,8 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
         finished.is_some_and(|finished| finished != Finished::Lost)
     }
 
-    fn set_fate(&self, fate: Cancellation) {
-        self.head.state.set_fate(fate as u8);
+    fn set_drop_reason(&self, reason: Cancellation) {
+        self.head.state.set_drop_reason(reason as u8);
     }
 
     fn state(&self) -> Snapshot {
@@ -565,7 +565,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: When> Awaitable<T> for Cell<T, 
         self.head.call(if before.is_running() {
             self.head.release_if(awaited)
         } else {
-            self.settle_unstarted(awaited)
+            self.wake_and_drop_body(awaited)
         });
         true
     }
@@ -603,7 +603,7 @@ mod models {
 
     /// NA-06
     #[test]
-    fn a_task_settles_and_its_runner_leaves_even_if_the_interrupt_unwinds() {
+    fn a_task_completes_and_its_runner_returns_even_if_the_interrupt_unwinds() {
         model(|| {
             let header = Header::new(TaskId::next(), None);
             let cell = Cell::new(header, Once(|| Ok::<_, Failure>(())));
@@ -613,8 +613,10 @@ mod models {
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &ThreadContext| std::panic::resume_unwind(Box::new("refused"));
             let _ = match cell.head.state.cancel(true, 0) {
-                Cancelled::Running { awaited } => cell.head.settle_running(awaited, Some(refuse)),
-                Cancelled::Unstarted { awaited } => cell.settle_unstarted(awaited),
+                Cancelled::Running { awaited } => {
+                    cell.head.interrupt_and_wake(awaited, Some(refuse))
+                }
+                Cancelled::Unstarted { awaited } => cell.wake_and_drop_body(awaited),
                 Cancelled::TooLate => Callbacks::default(),
             };
             runner.join().unwrap();

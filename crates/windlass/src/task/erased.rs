@@ -18,12 +18,12 @@ use std::ptr;
 use super::Task;
 use super::header::Header;
 use super::id::TaskId;
-use super::runnable::{Ran, Runnable};
+use super::runnable::{RunOutcome, Runnable};
 
 /// What can be kept in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
     /// Runs it; where it has a handle, says what came of it.
-    fn run(self) -> Ran;
+    fn run(self) -> RunOutcome;
 
     /// Lets go of it unrun.
     fn abandon(self);
@@ -38,7 +38,7 @@ pub(super) trait Erase: Send + 'static {
 type Words = [MaybeUninit<usize>; 3];
 
 struct VTable {
-    run: unsafe fn(*mut Words) -> Ran,
+    run: unsafe fn(*mut Words) -> RunOutcome,
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
     cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
@@ -75,7 +75,7 @@ impl Erased {
     }
 
     #[inline]
-    pub(super) fn run(self) -> Ran {
+    pub(super) fn run(self) -> RunOutcome {
         let mut this = ManuallyDrop::new(self);
         let run = this.vtable.run;
         // SAFETY: the value is there, and `ManuallyDrop` keeps it from being taken again.
@@ -90,7 +90,7 @@ impl Erased {
     pub(super) fn run_in<S>(
         slot: &mut Option<S>,
         erased: impl Fn(&mut S) -> &mut Self,
-    ) -> Option<Ran> {
+    ) -> Option<RunOutcome> {
         /// Forgets what is in the slot: its value has been moved out from behind it.
         struct Emptied<'a, S>(&'a mut Option<S>);
         impl<S> Drop for Emptied<'_, S> {
@@ -118,27 +118,27 @@ impl Erased {
     }
 }
 
-/// One to whom tasks are handed over.
-pub(crate) trait Recipient {
-    type Answer;
+/// A consumer of tasks that are passed in registers.
+pub(crate) trait TaskSink {
+    type Output;
 
-    /// Takes the task over. `task` is to be called, at the place where the task is to lie: until
-    /// then it is but words in registers, which nobody drops.
-    fn receive(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Answer;
+    /// Accepts the task. The implementation calls `task` where the task is to be stored: until then
+    /// it is only words in registers, which are leaked on a panic.
+    fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output;
 }
 
 impl Task {
-    /// Hands the task over, in registers, to code that is not a part of the caller's.
+    /// Passes the task in registers to a function that is not inlined into the caller.
     ///
-    /// A task that is passed by value is laid down in memory word by word, and picked up there in
-    /// pairs of words, for which the processor waits until they have arrived in its cache: longer
-    /// than all the rest of a submission takes.
+    /// A task that is passed by value is stored word by word and loaded in pairs of words. Such a load
+    /// cannot be forwarded from the store buffer, and the stall takes longer than the rest of a
+    /// submission.
     #[inline]
-    pub(crate) fn hand_over<R: Recipient>(self, recipient: R) -> R::Answer {
+    pub(crate) fn pass_in_registers<R: TaskSink>(self, sink: R) -> R::Output {
         let this = ManuallyDrop::new(self);
         let [first, second, third] = this.erased.data;
         // SAFETY: these are the words of one task, which is not used any more.
-        unsafe { pass(recipient, this.erased.vtable, first, second, third, this.id) }
+        unsafe { pass(sink, this.erased.vtable, first, second, third, this.id) }
     }
 }
 
@@ -147,15 +147,15 @@ impl Task {
 /// The words are those of one task, which is not used afterwards.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "each is a register")]
-unsafe fn pass<R: Recipient>(
-    recipient: R,
+unsafe fn pass<R: TaskSink>(
+    sink: R,
     vtable: &'static VTable,
     first: MaybeUninit<usize>,
     second: MaybeUninit<usize>,
     third: MaybeUninit<usize>,
     id: TaskId,
-) -> R::Answer {
-    recipient.receive(id, move || {
+) -> R::Output {
+    sink.accept(id, move || {
         let data = [first, second, third];
         let erased = Erased { vtable, data };
         Task { erased, id }
@@ -184,7 +184,7 @@ impl<R: Erase> Table<R> {
     /// # Safety
     ///
     /// `data` holds a value of type `R`, which is not used afterwards.
-    unsafe fn run(data: *mut Words) -> Ran {
+    unsafe fn run(data: *mut Words) -> RunOutcome {
         // SAFETY: by the contract of this function.
         let value = unsafe { ptr::read(data.cast::<R>()) };
         value.run()

@@ -9,16 +9,16 @@ use super::control::TaskState;
 use super::error::{ExecutionError, Failure};
 use super::header::Header;
 use super::id::TaskId;
-use super::runnable::{Ran, Runnable};
+use super::runnable::{RunOutcome, Runnable};
 use super::shared::SharedHandle;
 use super::{Task, TaskBuilder};
 
 /// A task that anyone who has a clone of it can run, complete, cancel and wait for.
 ///
-/// The first completion wins: a run, [`set`](Self::set), [`fail`](Self::fail) or a cancel. What
+/// The first completion wins: a run, [`complete`](Self::complete), [`fail`](Self::fail) or a cancel. What
 /// comes later changes nothing.
 ///
-/// Unlike a [`Task`], it is not settled when it is dropped unrun: as long as a clone exists,
+/// Unlike a [`Task`], it is not cancelled when it is dropped unrun: as long as a clone exists,
 /// somebody may still run it. Its [`task`](Self::task) is a runnable half that an executor can
 /// take.
 ///
@@ -32,7 +32,7 @@ use super::{Task, TaskBuilder};
 /// });
 /// answer.run();
 /// assert_eq!(waiter.join().unwrap().unwrap(), 42);
-/// assert!(!answer.set(0));
+/// assert!(!answer.complete(0));
 /// ```
 #[doc(alias = "RunnableFuture")]
 pub struct FutureTask<T>(SharedHandle<T>);
@@ -71,7 +71,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If the task fails and a done-callback panics.
     pub fn run_and_reset(&self) -> bool {
-        matches!(self.0.task.run_and_reset(), Ran::Well)
+        matches!(self.0.task.run_and_reset(), RunOutcome::Completed)
     }
 
     /// Completes the task with a value; false, and the value is dropped, if it is done.
@@ -81,7 +81,8 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// # Panics
     ///
     /// If a done-callback panics.
-    pub fn set(&self, value: T) -> bool {
+    #[doc(alias = "set")]
+    pub fn complete(&self, value: T) -> bool {
         self.0.task.complete(Ok(value))
     }
 

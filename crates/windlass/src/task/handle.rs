@@ -187,10 +187,10 @@ impl<T: Send + 'static> TaskHandle<T> {
         self.task.head().header().name()
     }
 
-    /// The state of type `S` that the task was built with.
+    /// Returns the value of type `S` that was attached to the task.
     #[must_use]
-    pub fn task_state<S: 'static>(&self) -> Option<&S> {
-        self.task.head().header().state()?.downcast_ref()
+    pub fn attachment<S: 'static>(&self) -> Option<&S> {
+        self.task.head().header().attachment()?.downcast_ref()
     }
 
     /// Calls `callback` when the task is done, at once if it is, with how it ended.

@@ -15,23 +15,23 @@ use crate::unwind::discard;
 
 /// What a user has attached to a task.
 #[derive(Clone, Default)]
-pub(crate) struct Labels {
+pub(crate) struct Attributes {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) priority: i32,
-    pub(crate) state: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) attachment: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-impl Drop for Labels {
+impl Drop for Attributes {
     fn drop(&mut self) {
-        if let Some(state) = self.state.take() {
-            discard(state);
+        if let Some(attachment) = self.attachment.take() {
+            discard(attachment);
         }
     }
 }
 
-impl fmt::Debug for Labels {
+impl fmt::Debug for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Labels")
+        f.debug_struct("Attributes")
             .field("name", &self.name)
             .field("priority", &self.priority)
             .finish_non_exhaustive()
@@ -52,19 +52,19 @@ pub(crate) struct Header {
 /// What most tasks never have.
 #[derive(Debug, Default)]
 struct Rare {
-    labels: Option<Arc<Labels>>,
+    attributes: Option<Arc<Attributes>>,
     waiters: Waiters,
     completion: Completion,
 }
 
 impl Header {
     #[inline]
-    pub(super) fn new(id: TaskId, labels: Option<Arc<Labels>>) -> Self {
-        if labels.is_some() {
+    pub(super) fn new(id: TaskId, attributes: Option<Arc<Attributes>>) -> Self {
+        if attributes.is_some() {
             return Self::with_rare(
                 id,
                 Rare {
-                    labels,
+                    attributes,
                     ..Rare::default()
                 },
             );
@@ -93,20 +93,21 @@ impl Header {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        self.labels()?.name.as_deref()
+        self.attributes()?.name.as_deref()
     }
 
     pub(super) fn priority(&self) -> i32 {
-        self.labels().map_or(0, |labels| labels.priority)
+        self.attributes()
+            .map_or(0, |attributes| attributes.priority)
     }
 
     /// What the user has attached, to outlive the task.
-    pub(super) fn labels(&self) -> Option<&Arc<Labels>> {
-        self.rare()?.labels.as_ref()
+    pub(super) fn attributes(&self) -> Option<&Arc<Attributes>> {
+        self.rare()?.attributes.as_ref()
     }
 
-    pub(super) fn state(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.labels()?.state.as_deref()
+    pub(super) fn attachment(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.attributes()?.attachment.as_deref()
     }
 
     /// Those who wait for the end of the task.

@@ -22,12 +22,12 @@ mod future_task;
 mod handle;
 mod header;
 mod id;
-mod memory;
+mod recycled_box;
+mod recycler;
 mod runnable;
 mod schedule;
 mod shared;
 mod state;
-mod stock;
 mod waiters;
 
 use std::fmt;
@@ -44,11 +44,11 @@ pub use shared::SharedHandle;
 
 use body::Body;
 use cell::{Cell, Ref};
-pub(crate) use erased::Recipient;
+pub(crate) use erased::TaskSink;
 use erased::{Erase, Erased};
-pub(crate) use header::{Header, Labels, instant, nanos};
-use memory::Kept;
-pub(crate) use runnable::{Ran, Runnable};
+pub(crate) use header::{Attributes, Header, instant, nanos};
+use recycled_box::RecycledBox;
+pub(crate) use runnable::{RunOutcome, Runnable};
 use schedule::When;
 pub(crate) use schedule::{Home, Runs, Schedule};
 pub(crate) use state::Snapshot;
@@ -90,18 +90,18 @@ impl Task {
         TaskBuilder::new().build_with_handle(body)
     }
 
-    /// Sets out to make a task with a name, a priority or a state of its own.
+    /// Returns a builder for a task with a name, a priority or a value attached.
     pub fn builder() -> TaskBuilder {
         TaskBuilder::new()
     }
 
     #[inline]
-    fn plain<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
+    fn plain<F>(id: TaskId, attributes: Option<Arc<Attributes>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
-        if labels.is_some() {
-            return Self::headed(id, labels, body);
+        if attributes.is_some() {
+            return Self::headed(id, attributes, body);
         }
         let erased = Erased::new(Inline(body)).unwrap_or_else(|Inline(body)| Self::outside(body));
         Self { id, erased }
@@ -110,18 +110,18 @@ impl Task {
     /// Keeps a closure that is too large for a task, in a block that is used again or in a box.
     #[inline]
     fn outside<F: FnOnce() + Send + 'static>(body: F) -> Erased {
-        match Kept::new(body) {
-            Ok(kept) => fitting(Erased::new(Inline(move || kept.into_inner()()))),
+        match RecycledBox::new(body) {
+            Ok(boxed) => fitting(Erased::new(Inline(move || boxed.into_inner()()))),
             Err(body) => fitting(Erased::new(Inline(Box::new(body)))),
         }
     }
 
-    fn headed<F>(id: TaskId, labels: Option<Arc<Labels>>, body: F) -> Self
+    fn headed<F>(id: TaskId, attributes: Option<Arc<Attributes>>, body: F) -> Self
     where
         F: FnOnce() + Send + 'static,
     {
         let boxed = Boxed(Box::new(Headed {
-            header: Header::new(id, labels),
+            header: Header::new(id, attributes),
             body,
         }));
         Self {
@@ -164,8 +164,8 @@ impl Task {
     /// Runs the task on this thread, where it lies, and says what came of it; the slot is empty
     /// afterwards. A panic of a task without a handle, or of a done-callback, unwinds.
     #[inline]
-    pub(crate) fn run_in(slot: &mut Option<Self>) -> Ran {
-        Erased::run_in(slot, |task| &mut task.erased).unwrap_or(Ran::Void)
+    pub(crate) fn run_in(slot: &mut Option<Self>) -> RunOutcome {
+        Erased::run_in(slot, |task| &mut task.erased).unwrap_or(RunOutcome::Skipped)
     }
 
     /// Identifies the task; its handle has the same id.
@@ -186,10 +186,10 @@ impl Task {
         self.header().map_or(0, Header::priority)
     }
 
-    /// The state of type `S` that it was built with.
+    /// Returns the value of type `S` that was attached to it.
     #[must_use]
-    pub fn state<S: 'static>(&self) -> Option<&S> {
-        self.header()?.state()?.downcast_ref()
+    pub fn attachment<S: 'static>(&self) -> Option<&S> {
+        self.header()?.attachment()?.downcast_ref()
     }
 
     /// Whether it has a handle through which it was cancelled; it would not run any more.
@@ -208,13 +208,13 @@ impl Task {
 
     /// Drops the task unrun; its handle, if it has one, says why.
     pub fn abandon(self, why: Cancellation) {
-        self.set_fate(why);
+        self.set_drop_reason(why);
     }
 
     /// Says what its handle will report if it is dropped unrun.
-    pub(crate) fn set_fate(&self, fate: Cancellation) {
+    pub(crate) fn set_drop_reason(&self, reason: Cancellation) {
         if let Some(cell) = self.erased.cell() {
-            cell.set_fate(fate);
+            cell.set_drop_reason(reason);
         }
     }
 
@@ -261,8 +261,8 @@ impl Task {
     }
 
     /// What the user has attached, to outlive the task.
-    pub(crate) fn labels(&self) -> Option<&Arc<Labels>> {
-        self.header()?.labels()
+    pub(crate) fn attributes(&self) -> Option<&Arc<Attributes>> {
+        self.header()?.attributes()
     }
 
     fn header(&self) -> Option<&Header> {
@@ -317,9 +317,9 @@ fn fitting<R>(erased: Result<Erased, R>) -> Erased {
 }
 
 impl<F: FnOnce() + Send + 'static> Erase for Inline<F> {
-    fn run(self) -> Ran {
+    fn run(self) -> RunOutcome {
         (self.0)();
-        Ran::Well
+        RunOutcome::Completed
     }
     fn abandon(self) {
         discard(self);
@@ -341,9 +341,9 @@ struct Headed<F> {
 struct Boxed<F>(Box<Headed<F>>);
 
 impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
-    fn run(self) -> Ran {
+    fn run(self) -> RunOutcome {
         (self.0.body)();
-        Ran::Well
+        RunOutcome::Completed
     }
     fn abandon(self) {
         discard(self);
@@ -360,7 +360,7 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
 struct Half<T, B, W>(Ref<Cell<T, B, W>>);
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: When> Erase for Half<T, B, W> {
-    fn run(self) -> Ran {
+    fn run(self) -> RunOutcome {
         self.0.run_and_leave()
     }
     fn abandon(self) {
@@ -378,7 +378,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: When> Erase for Half<T, B, W> {
 struct Handled<R>(R);
 
 impl<R: Runnable + 'static> Erase for Handled<R> {
-    fn run(self) -> Ran {
+    fn run(self) -> RunOutcome {
         self.0.run()
     }
     fn abandon(self) {
@@ -398,7 +398,7 @@ fn abandon(task: &impl Runnable) {
     let state = task.state();
     if !state.is_running() && !state.is_done() {
         ignore_panic(|| {
-            task.cancel(false, Cancellation::from_number(state.fate()));
+            task.cancel(false, Cancellation::from_number(state.drop_reason()));
         });
     }
 }

@@ -152,7 +152,7 @@ fn an_explicit_set_releases_a_getter_whenever_it_comes() {
     model(|| {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
-        let setter = spawn(move || theirs.set(8));
+        let setter = spawn(move || theirs.complete(8));
         assert_eq!(task.get().unwrap(), 8);
         assert!(setter.join().unwrap());
     });
@@ -165,7 +165,7 @@ fn of_set_and_run_one_wins_and_both_leave_the_task_done() {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
         let setter = spawn(move || {
-            let set = theirs.set(8);
+            let set = theirs.complete(8);
             assert!(theirs.is_done());
             set
         });
@@ -181,7 +181,7 @@ fn a_cancel_that_loses_to_a_set_finds_the_task_done() {
     model(|| {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
-        let setter = spawn(move || theirs.set(8));
+        let setter = spawn(move || theirs.complete(8));
         let cancelled = task.cancel();
         assert!(task.is_done());
         assert_ne!(setter.join().unwrap(), cancelled);
@@ -316,7 +316,7 @@ fn the_body_of_a_repeating_task_is_dropped_once_whoever_ends_it() {
         let held = Arc::clone(&captured);
         let task = FutureTask::repeating(move || drop(Arc::clone(&held)));
         let theirs = task.clone();
-        let setter = spawn(move || theirs.set(()));
+        let setter = spawn(move || theirs.complete(()));
         task.run_and_reset();
         assert!(setter.join().unwrap());
         assert_eq!(Arc::strong_count(&captured), 1);

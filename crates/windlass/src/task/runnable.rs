@@ -10,24 +10,24 @@ use super::state::Snapshot;
 
 /// What became of a run.
 #[derive(Debug, Clone)]
-pub(crate) enum Ran {
+pub(crate) enum RunOutcome {
     /// It ended with a value.
-    Well,
+    Completed,
     /// It ended with this failure.
     Failed(Failure),
     /// It did not run, or its result was not wanted any more.
-    Void,
+    Skipped,
 }
 
 /// A task seen without the type of its result.
 pub(crate) trait Runnable: Send + Sync {
-    fn run(&self) -> Ran;
-    fn run_and_reset(&self) -> Ran;
+    fn run(&self) -> RunOutcome;
+    fn run_and_reset(&self) -> RunOutcome;
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
     /// Ends a task that is not running with a failure that is not of its own code.
     fn fail(&self, failure: Failure) -> bool;
     /// Says what it will have been cancelled for if it is dropped unrun.
-    fn set_fate(&self, fate: Cancellation);
+    fn set_drop_reason(&self, reason: Cancellation);
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
     /// When it is due, where that is later than now.
@@ -41,10 +41,10 @@ impl<P> Runnable for P
 where
     P: Deref<Target: Runnable> + Send + Sync,
 {
-    fn run(&self) -> Ran {
+    fn run(&self) -> RunOutcome {
         (**self).run()
     }
-    fn run_and_reset(&self) -> Ran {
+    fn run_and_reset(&self) -> RunOutcome {
         (**self).run_and_reset()
     }
     fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
@@ -53,8 +53,8 @@ where
     fn fail(&self, failure: Failure) -> bool {
         (**self).fail(failure)
     }
-    fn set_fate(&self, fate: Cancellation) {
-        (**self).set_fate(fate);
+    fn set_drop_reason(&self, reason: Cancellation) {
+        (**self).set_drop_reason(reason);
     }
     fn state(&self) -> Snapshot {
         (**self).state()

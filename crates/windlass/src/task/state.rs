@@ -42,7 +42,7 @@ const HELD: u64 = 1 << 7;
 /// With `CANCELLED`: why, as a number of four bits from here on.
 const WHY_SHIFT: u32 = 8;
 /// Why it will have been cancelled if it is dropped unrun, as a number of four bits from here on.
-const FATE_SHIFT: u32 = 12;
+const DROP_REASON_SHIFT: u32 = 12;
 const NUMBER: u64 = 0b1111;
 /// One reference; they are counted in the bits from here on.
 const REF: u64 = 1 << 16;
@@ -100,9 +100,9 @@ impl Snapshot {
     pub(super) const fn why(self) -> u8 {
         ((self.0 >> WHY_SHIFT) & NUMBER) as u8
     }
-    /// The reason given to [`State::set_fate`].
-    pub(super) const fn fate(self) -> u8 {
-        ((self.0 >> FATE_SHIFT) & NUMBER) as u8
+    /// The reason given to [`State::set_drop_reason`].
+    pub(super) const fn drop_reason(self) -> u8 {
+        ((self.0 >> DROP_REASON_SHIFT) & NUMBER) as u8
     }
     const fn refs(self) -> u64 {
         self.0 / REF
@@ -119,8 +119,10 @@ impl Snapshot {
 impl State {
     /// A task that has not begun, with this many references to it.
     #[inline]
-    pub(super) fn new(refs: u64, fate: u8) -> Self {
-        Self(AtomicU64::new(refs * REF + (u64::from(fate) << FATE_SHIFT)))
+    pub(super) fn new(refs: u64, drop_reason: u8) -> Self {
+        Self(AtomicU64::new(
+            refs * REF + (u64::from(drop_reason) << DROP_REASON_SHIFT),
+        ))
     }
 
     #[inline]
@@ -247,11 +249,14 @@ impl State {
     }
 
     /// Says why the task will have been cancelled if it is dropped unrun.
-    pub(super) fn set_fate(&self, fate: u8) {
+    pub(super) fn set_drop_reason(&self, drop_reason: u8) {
         let _ = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
-                Some((now & !(NUMBER << FATE_SHIFT)) | (u64::from(fate) << FATE_SHIFT))
+                Some(
+                    (now & !(NUMBER << DROP_REASON_SHIFT))
+                        | (u64::from(drop_reason) << DROP_REASON_SHIFT),
+                )
             });
     }
 

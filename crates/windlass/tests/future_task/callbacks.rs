@@ -17,7 +17,7 @@ type Complete = fn(&FutureTask<u32>);
 fn a_panicking_callback_reaches_whoever_completed_the_task() {
     let completions: [(Complete, TaskState); 5] = [
         (FutureTask::run, TaskState::Completed),
-        (|task| assert!(task.set(1)), TaskState::Completed),
+        (|task| assert!(task.complete(1)), TaskState::Completed),
         (
             |task| assert!(task.fail(Failure::from_error("no"))),
             TaskState::Failed,
@@ -133,12 +133,12 @@ fn completion_callbacks_fire_exactly_as_often_as_the_tasks_life_demands() {
 
     let set = FutureTask::repeating(|| 7);
     tally.watch(&set);
-    assert!(set.set(1) && !set.set(2) && !set.fail(cause()));
+    assert!(set.complete(1) && !set.complete(2) && !set.fail(cause()));
     assert_eq!(tally.counts(), [2, 1, 1]);
 
     let failed = FutureTask::repeating(|| 7);
     tally.watch(&failed);
-    assert!(failed.fail(cause()) && !failed.set(1) && !failed.fail(cause()));
+    assert!(failed.fail(cause()) && !failed.complete(1) && !failed.fail(cause()));
     failed.run();
     assert_eq!(tally.counts(), [2, 2, 1]);
 }

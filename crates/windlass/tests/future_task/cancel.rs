@@ -275,7 +275,7 @@ fn a_cancel_that_comes_too_late_finds_the_task_done() {
         for _ in 0..ROUNDS {
             let task = FutureTask::new(|| 7);
             thread::scope(|scope| {
-                scope.spawn(|| task.set(8));
+                scope.spawn(|| task.complete(8));
                 if !task.cancel() {
                     assert!(task.is_done());
                 }

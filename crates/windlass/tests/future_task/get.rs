@@ -47,7 +47,7 @@ fn running_the_task_releases_all_waiting_getters_with_its_value() {
 #[test]
 fn set_from_any_thread_releases_all_waiting_getters() {
     let probe = Probe::seven();
-    for got in got_by_waiters(&probe, |task| assert!(task.set(8))) {
+    for got in got_by_waiters(&probe, |task| assert!(task.complete(8))) {
         assert_eq!(got.unwrap(), 8);
     }
     assert_eq!(probe.runs.get(), 0);
@@ -241,7 +241,7 @@ fn after_is_done_even_a_zero_timeout_yields_the_outcome() {
         }
         for (n, task) in tasks.iter().enumerate() {
             if n % 2 == 0 {
-                assert!(task.set(n));
+                assert!(task.complete(n));
             } else {
                 assert!(task.fail(Failure::from_error("odd")));
             }
@@ -262,7 +262,7 @@ fn a_set_that_races_a_starting_getter_never_loses_the_wake_up() {
             while reached.load(Ordering::SeqCst) < n {
                 thread::yield_now();
             }
-            assert!(task.set(n));
+            assert!(task.complete(n));
         }
     });
     within_patience("10,000 gets", move || {

@@ -83,7 +83,7 @@ impl Probe {
         self.reports(end);
         assert!(!self.task.cancel());
         assert!(!self.task.cancel_now());
-        assert!(!self.task.set(99));
+        assert!(!self.task.complete(99));
         assert!(!self.task.fail(Failure::from_error("too late")));
         self.task.run();
         assert!(!self.task.run_and_reset());

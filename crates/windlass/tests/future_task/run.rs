@@ -69,7 +69,7 @@ fn run_and_reset_does_nothing_on_a_cancelled_task_and_says_so() {
 #[test]
 fn set_completes_the_task_with_a_value_and_the_body_never_runs() {
     let probe = Probe::seven();
-    assert!(probe.task.set(8));
+    assert!(probe.task.complete(8));
     probe.task.run();
     assert_eq!(probe.runs.get(), 0);
     probe.is_settled_as(&End::Value(8));
@@ -91,7 +91,7 @@ fn fail_completes_the_task_as_failed_and_the_body_never_runs() {
 fn the_first_completion_wins_and_later_attempts_change_nothing() {
     type Attempt = (fn(&FutureTask<u32>) -> bool, fn(&Probe) -> End);
     let attempts: [Attempt; 5] = [
-        (|task| task.set(1), |_| End::Value(1)),
+        (|task| task.complete(1), |_| End::Value(1)),
         (
             |task| task.fail(Failure::from_error("first")),
             |probe| End::Failed(probe.failure()),
@@ -130,7 +130,7 @@ fn a_set_during_the_run_wins_over_the_value_of_the_run() {
     thread::scope(|scope| {
         scope.spawn(|| probe.task.run());
         started.pass().unwrap();
-        assert!(probe.task.set(8));
+        assert!(probe.task.complete(8));
         assert_eq!(probe.task.get().unwrap(), 8);
         go.open();
     });
@@ -220,7 +220,7 @@ fn a_task_that_failed_was_cancelled_or_was_set_drops_what_it_captured() {
     let ends: [fn(&FutureTask<u32>) -> bool; 4] = [
         FutureTask::cancel,
         FutureTask::cancel_now,
-        |task| task.set(1),
+        |task| task.complete(1),
         |task| task.fail(Failure::from_error("no")),
     ];
     for end in ends {

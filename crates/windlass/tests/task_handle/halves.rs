@@ -318,16 +318,16 @@ fn a_task_runs_whatever_the_size_and_alignment_of_its_closure() {
 
 #[test]
 fn a_task_knows_its_name_its_priority_and_its_state() {
-    let built = Task::builder().name("report").priority(-3).state(7_u8);
+    let built = Task::builder().name("report").priority(-3).attach(7_u8);
     let (task, handle) = built.clone().build_with_handle(|| ());
     for task in [built.build(|| ()), task] {
         assert_eq!(task.name(), Some("report"));
         assert_eq!(task.priority(), -3);
-        assert_eq!(task.state::<u8>(), Some(&7));
-        assert_eq!(task.state::<u16>(), None);
+        assert_eq!(task.attachment::<u8>(), Some(&7));
+        assert_eq!(task.attachment::<u16>(), None);
     }
     assert_eq!(handle.name(), Some("report"));
-    assert_eq!(handle.task_state::<u8>(), Some(&7));
+    assert_eq!(handle.attachment::<u8>(), Some(&7));
     let plain = Task::new(|| ());
     assert_eq!((plain.name(), plain.priority()), (None, 0));
     assert!(!plain.has_handle() && !plain.is_cancelled());

@@ -97,7 +97,7 @@ fn a_future_task_that_nobody_runs_drops_its_body_and_callbacks_with_the_last_clo
 #[test]
 fn what_a_user_attached_lives_as_long_as_either_half() {
     let drops = DropCounter::new();
-    let builder = Task::builder().state(drops.token());
+    let builder = Task::builder().attach(drops.token());
     let (task, handle) = builder.build_with_handle(|| ());
     task.run();
     assert_eq!(drops.count(), 0);

@@ -102,8 +102,8 @@ fn a_cancelled_run_whose_value_panics_when_dropped_ends_well() {
 #[test]
 fn a_value_refused_by_set_may_panic_when_dropped() {
     let task = FutureTask::new(|| Some(Bomb));
-    assert!(task.set(None));
-    assert!(!task.set(Some(Bomb)));
+    assert!(task.complete(None));
+    assert!(!task.complete(Some(Bomb)));
     assert!(task.result_now().unwrap().is_none());
 }
 
@@ -143,9 +143,9 @@ fn a_failure_that_comes_after_a_cancel_may_panic_when_it_is_dropped() {
 
 #[test]
 fn an_attached_state_whose_drop_panics_harms_nobody() {
-    drop_in_a_panic(Task::builder().state(Bomb).build(|| ()));
-    Task::builder().state(Bomb).build(|| ()).run();
-    let (task, handle) = Task::builder().state(Bomb).build_with_handle(|| ());
+    drop_in_a_panic(Task::builder().attach(Bomb).build(|| ()));
+    Task::builder().attach(Bomb).build(|| ()).run();
+    let (task, handle) = Task::builder().attach(Bomb).build_with_handle(|| ());
     drop(handle);
     drop_in_a_panic(task);
 }
