@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::core::{Config, Core, MOST_WORKERS, Uncaught};
 use super::deque::LocalOrder;
-use super::pool::ForkJoinPool;
+use super::executor::ForkJoinPool;
+use super::shared::{Config, MAX_WORKERS, Shared, Uncaught};
 use crate::task::Failure;
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
@@ -22,7 +22,7 @@ impl fmt::Display for ParallelismError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a parallelism of {} is not between 1 and {MOST_WORKERS}",
+            "a parallelism of {} is not between 1 and {MAX_WORKERS}",
             self.0
         )
     }
@@ -31,7 +31,7 @@ impl fmt::Display for ParallelismError {
 impl Error for ParallelismError {}
 
 pub(super) fn check(parallelism: usize) -> Result<usize, ParallelismError> {
-    if (1..=MOST_WORKERS).contains(&parallelism) {
+    if (1..=MAX_WORKERS).contains(&parallelism) {
         Ok(parallelism)
     } else {
         Err(ParallelismError(parallelism))
@@ -39,7 +39,7 @@ pub(super) fn check(parallelism: usize) -> Result<usize, ParallelismError> {
 }
 
 pub(super) fn available_parallelism() -> usize {
-    crate::sync::available_parallelism().min(MOST_WORKERS)
+    crate::sync::available_parallelism().min(MAX_WORKERS)
 }
 
 /// Sets up a [`ForkJoinPool`].
@@ -136,7 +136,7 @@ impl Builder {
             factory,
             uncaught: self.uncaught,
         };
-        ForkJoinPool::over(Core::new(config, self.parallelism))
+        ForkJoinPool::over(Shared::new(config, self.parallelism))
     }
 }
 

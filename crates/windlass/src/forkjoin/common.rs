@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::core::MOST_WORKERS;
-use super::pool::ForkJoinPool;
+use super::executor::ForkJoinPool;
+use super::shared::MAX_WORKERS;
 use crate::thread_factory::DefaultThreadFactory;
 
 /// How many workers the common pool has; read once, when it is first used.
@@ -16,7 +16,7 @@ static COMMON: OnceLock<ForkJoinPool> = OnceLock::new();
 /// Makes the common pool on first use.
 pub(super) fn common() -> &'static ForkJoinPool {
     COMMON.get_or_init(|| {
-        let asked = setting(PARALLELISM).filter(|asked| *asked <= MOST_WORKERS);
+        let asked = setting(PARALLELISM).filter(|asked| *asked <= MAX_WORKERS);
         let default = super::builder::available_parallelism()
             .saturating_sub(1)
             .max(1);
@@ -24,7 +24,7 @@ pub(super) fn common() -> &'static ForkJoinPool {
         let mut builder = ForkJoinPool::builder()
             .parallelism(asked.unwrap_or(default))
             .thread_factory(factory);
-        if let Some(spares) = setting(MAXIMUM_SPARES).filter(|spares| *spares <= MOST_WORKERS) {
+        if let Some(spares) = setting(MAXIMUM_SPARES).filter(|spares| *spares <= MAX_WORKERS) {
             builder = builder.maximum_spares(spares);
         }
         builder.build_unchecked().into_common()

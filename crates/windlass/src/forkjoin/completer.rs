@@ -8,10 +8,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::executor::ForkJoinPool;
 use super::job::Work;
-use super::launch;
 use super::local::Local;
-use super::pool::ForkJoinPool;
+use super::spawn;
 use crate::executor::RejectedExecution;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{ExecutionError, Failure, FutureTask, Task};
@@ -132,15 +132,15 @@ impl Node {
         let branch = Branch(Some(self.clone()));
         let task = Task::new(move || branch.compute());
         let work = Work::branch(task, self.root().address());
-        let core = self.0.pool.core();
+        let shared = self.0.pool.shared();
         let outside = Local::with(|local| match local {
-            Some(local) if local.is_of(core) => {
+            Some(local) if local.is_of(shared) => {
                 local.push(work);
                 None
             }
             _ => Some(work),
         });
-        outside.map_or(Ok(()), |work| launch::submit(core, work))
+        outside.map_or(Ok(()), |work| spawn::submit(shared, work))
     }
 
     fn address(&self) -> usize {

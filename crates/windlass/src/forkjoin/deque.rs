@@ -43,8 +43,8 @@ const ROOM: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
 
 const EMPTY: usize = 0;
 
-const fn full(position: usize, is_part: bool) -> usize {
-    position << 2 | if is_part { 3 } else { 1 }
+const fn full(position: usize, is_join_job: bool) -> usize {
+    position << 2 | if is_join_job { 3 } else { 1 }
 }
 
 const fn taken(position: usize) -> usize {
@@ -58,14 +58,14 @@ const fn is_full(state: usize) -> bool {
 /// What thieves may choose by.
 pub(super) trait Choice {
     /// Whether this is a part of the work that its worker is at.
-    fn is_part(&self) -> bool;
+    fn is_join_job(&self) -> bool;
 }
 
 /// What a thief is after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Anything,
-    Part,
+    JoinJob,
 }
 
 /// On a cache line of its own, if it holds a piece of work.
@@ -108,13 +108,13 @@ impl<T> Slot<T> {
 
 /// A number that its neighbours do not slow down.
 #[repr(align(128))]
-struct Lonely(AtomicUsize);
+struct CacheLine(AtomicUsize);
 
-struct Shared<T> {
+struct Inner<T> {
     /// The position that thieves take next.
-    top: Lonely,
+    top: CacheLine,
     /// The position that the owner fills next.
-    bottom: Lonely,
+    bottom: CacheLine,
     /// As many as a power of two, or none.
     slots: Box<[Slot<T>]>,
     /// How many values are in the list. While there are any, new ones go there too: they are all
@@ -124,15 +124,15 @@ struct Shared<T> {
 }
 
 // SAFETY: values change hands with the state of their slot, as said above.
-unsafe impl<T: Send> Send for Shared<T> {}
+unsafe impl<T: Send> Send for Inner<T> {}
 // SAFETY: likewise.
-unsafe impl<T: Send> Sync for Shared<T> {}
+unsafe impl<T: Send> Sync for Inner<T> {}
 
-impl<T: Choice> Shared<T> {
+impl<T: Choice> Inner<T> {
     fn new(room: usize) -> Self {
         Self {
-            top: Lonely(AtomicUsize::new(0)),
-            bottom: Lonely(AtomicUsize::new(0)),
+            top: CacheLine(AtomicUsize::new(0)),
+            bottom: CacheLine(AtomicUsize::new(0)),
             slots: (0..room).map(|_| Slot::new()).collect(),
             spilled: AtomicUsize::new(0),
             list: Mutex::new(VecDeque::new()),
@@ -160,7 +160,7 @@ impl<T: Choice> Shared<T> {
     fn steal(&self, wanted: Wanted) -> Option<T> {
         match self.steal_from_ring(wanted) {
             None if self.has_spilled() => self.with_list(|list| {
-                let is_wanted = |oldest: &T| wanted == Wanted::Anything || oldest.is_part();
+                let is_wanted = |oldest: &T| wanted == Wanted::Anything || oldest.is_join_job();
                 list.front()
                     .is_some_and(is_wanted)
                     .then(|| list.pop_front())?
@@ -174,11 +174,11 @@ impl<T: Choice> Shared<T> {
             let oldest = self.top.0.load(Ordering::Acquire);
             let slot = self.slot(oldest)?;
             let state = slot.state.load(Ordering::Acquire);
-            let is_part = state == full(oldest, true);
-            if is_part || state == full(oldest, false) {
+            let is_join_job = state == full(oldest, true);
+            if is_join_job || state == full(oldest, false) {
                 // Mutant: a thief gets what it is not after.
                 let takes_all = mutant!("deque_gives_anything", true, wanted == Wanted::Anything);
-                if !is_part && !takes_all {
+                if !is_join_job && !takes_all {
                     return None;
                 }
                 let taken = taken(oldest);
@@ -226,7 +226,7 @@ impl<T: Choice> Shared<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T> Drop for Inner<T> {
     fn drop(&mut self) {
         for slot in &self.slots {
             // Not a load: the models do not see what the count of an `Arc` orders, and an exchange finds
@@ -241,7 +241,7 @@ impl<T> Drop for Shared<T> {
 
 /// The owner's side. It stays with one thread at a time.
 pub(super) struct Deque<T = Work> {
-    shared: Arc<Shared<T>>,
+    inner: Arc<Inner<T>>,
     order: LocalOrder,
     owner: PhantomData<Cell<()>>,
 }
@@ -253,7 +253,7 @@ impl<T: Send + Choice> Deque<T> {
 
     fn with_room(order: LocalOrder, room: usize) -> Self {
         Self {
-            shared: Arc::new(Shared::new(room)),
+            inner: Arc::new(Inner::new(room)),
             order,
             owner: PhantomData,
         }
@@ -261,20 +261,20 @@ impl<T: Send + Choice> Deque<T> {
 
     #[inline]
     pub(super) fn push(&self, value: T) {
-        let shared = &*self.shared;
-        let bottom = shared.bottom.0.load(Ordering::Relaxed);
-        match shared.slot(bottom) {
-            Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !shared.has_spilled() => {
-                let is_part = value.is_part();
+        let inner = &*self.inner;
+        let bottom = inner.bottom.0.load(Ordering::Relaxed);
+        match inner.slot(bottom) {
+            Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !inner.has_spilled() => {
+                let is_join_job = value.is_join_job();
                 // SAFETY: this is the owner, and the slot is empty.
                 unsafe { slot.fill(value) };
                 // Mutant: a thief may see the state and not the value.
                 let order = mutant!("deque_fills_relaxed", Ordering::Relaxed, Ordering::Release);
-                slot.state.store(full(bottom, is_part), order);
+                slot.state.store(full(bottom, is_join_job), order);
                 let next = bottom.wrapping_add(1);
-                shared.bottom.0.store(next, Ordering::Release);
+                inner.bottom.0.store(next, Ordering::Release);
             }
-            _ => shared.with_list(|list| list.push_back(value)),
+            _ => inner.with_list(|list| list.push_back(value)),
         }
     }
 
@@ -282,25 +282,25 @@ impl<T: Send + Choice> Deque<T> {
     pub(super) fn pop(&self) -> Option<T> {
         match self.order {
             LocalOrder::Lifo => self.pop_newest(),
-            LocalOrder::Fifo => self.shared.steal(Wanted::Anything),
+            LocalOrder::Fifo => self.inner.steal(Wanted::Anything),
         }
     }
 
     #[inline]
     fn pop_newest(&self) -> Option<T> {
-        let shared = &*self.shared;
-        if shared.has_spilled() {
-            if let spilled @ Some(_) = shared.with_list(VecDeque::pop_back) {
+        let inner = &*self.inner;
+        if inner.has_spilled() {
+            if let spilled @ Some(_) = inner.with_list(VecDeque::pop_back) {
                 return spilled;
             }
         }
-        let bottom = shared.bottom.0.load(Ordering::Relaxed);
+        let bottom = inner.bottom.0.load(Ordering::Relaxed);
         let newest = bottom.wrapping_sub(1);
-        let slot = shared.slot(newest)?;
+        let slot = inner.slot(newest)?;
         // Before the claim: who finds the slot empty does not take the deque for filled.
-        shared.bottom.0.store(newest, Ordering::Relaxed);
+        inner.bottom.0.store(newest, Ordering::Relaxed);
         if !Self::claim(slot, newest) {
-            shared.bottom.0.store(bottom, Ordering::Relaxed);
+            inner.bottom.0.store(bottom, Ordering::Relaxed);
             return None;
         }
         // SAFETY: claimed; and only the owner, which is here, fills an empty slot.
@@ -325,17 +325,17 @@ impl<T: Send + Choice> Deque<T> {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.shared.len() == 0
+        self.inner.len() == 0
     }
 
     pub(super) fn stealer(&self) -> Stealer<T> {
-        Stealer(Arc::clone(&self.shared))
+        Stealer(Arc::clone(&self.inner))
     }
 }
 
 /// The thieves' side.
 #[derive(Clone)]
-pub(super) struct Stealer<T = Work>(Arc<Shared<T>>);
+pub(super) struct Stealer<T = Work>(Arc<Inner<T>>);
 
 impl<T: Send + Choice> Stealer<T> {
     /// Takes the oldest.
@@ -344,8 +344,8 @@ impl<T: Send + Choice> Stealer<T> {
     }
 
     /// Takes the oldest, if it is a part.
-    pub(super) fn steal_part(&self) -> Option<T> {
-        self.0.steal(Wanted::Part)
+    pub(super) fn steal_join_job(&self) -> Option<T> {
+        self.0.steal(Wanted::JoinJob)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -363,7 +363,7 @@ impl<T: Choice> fmt::Debug for Stealer<T> {
 
 #[cfg(test)]
 impl Choice for u32 {
-    fn is_part(&self) -> bool {
+    fn is_join_job(&self) -> bool {
         self % 2 == 1
     }
 }
@@ -375,7 +375,7 @@ mod tests {
     use super::{Choice, Deque, LocalOrder};
 
     impl Choice for Arc<()> {
-        fn is_part(&self) -> bool {
+        fn is_join_job(&self) -> bool {
             false
         }
     }
@@ -422,11 +422,11 @@ mod tests {
         let deque = filled(LocalOrder::Lifo);
         let stealer = deque.stealer();
         for even in [0, 2, 4] {
-            assert_eq!(stealer.steal_part(), None);
+            assert_eq!(stealer.steal_join_job(), None);
             assert_eq!(stealer.steal(), Some(even));
-            assert_eq!(stealer.steal_part(), Some(even + 1));
+            assert_eq!(stealer.steal_join_job(), Some(even + 1));
         }
-        assert_eq!(stealer.steal_part(), None);
+        assert_eq!(stealer.steal_join_job(), None);
     }
 
     #[test]
@@ -491,7 +491,7 @@ mod models {
         model(|| {
             let deque = Deque::with_room(LocalOrder::Lifo, 2);
             let stealer = deque.stealer();
-            let thief = thread::Builder::new().spawn(move || stealer.steal_part());
+            let thief = thread::Builder::new().spawn(move || stealer.steal_join_job());
             deque.push(1);
             let own = deque.pop().unwrap_or(0);
             deque.push(2);

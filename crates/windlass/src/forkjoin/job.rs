@@ -36,10 +36,10 @@ impl Work {
     }
 
     /// The address of what waits for it, if something does.
-    pub(super) fn group(&self) -> Option<usize> {
+    pub(super) fn waiter(&self) -> Option<usize> {
         match self {
             Self::Task(_, root) => root.map(NonZeroUsize::get),
-            Self::Job(job) => Some(job.group),
+            Self::Job(job) => Some(job.waiter),
         }
     }
 
@@ -70,7 +70,7 @@ impl Choice for Work {
     /// A job on the stack of a join: the join waits for it, and so does whoever waits for the join.
     /// Tasks and what a scope has spawned may outlive what has started them.
     #[inline]
-    fn is_part(&self) -> bool {
+    fn is_join_job(&self) -> bool {
         matches!(self, Self::Job(job) if job.is_of_join())
     }
 }
@@ -83,7 +83,7 @@ pub(super) struct JobRef {
     job: *const (),
     run: unsafe fn(*const (), usize),
     /// The address of what waits for it: the job itself, or a scope.
-    group: usize,
+    waiter: usize,
 }
 
 // SAFETY: jobs are made of closures and results that are `Send` (`StackJob`, `HeapJob`).
@@ -110,14 +110,14 @@ impl JobRef {
         unsafe { (self.run)(self.job, OWNER) }
     }
 
-    pub(super) fn is(self, group: usize) -> bool {
-        self.group == group
+    pub(super) fn is(self, waiter: usize) -> bool {
+        self.waiter == waiter
     }
 
     /// Whether it lies on the stack of what waits for it.
     #[inline]
     pub(super) fn is_of_join(self) -> bool {
-        self.job.addr() == self.group
+        self.job.addr() == self.waiter
     }
 }
 
@@ -175,7 +175,7 @@ where
         JobRef {
             job: std::ptr::from_ref(self).cast(),
             run: Self::run_for_owner,
-            group: self.address(),
+            waiter: self.address(),
         }
     }
 
@@ -238,16 +238,16 @@ pub(super) struct HeapJob<F>(F);
 
 impl<F: FnOnce(usize) + Send> HeapJob<F> {
     /// A reference that runs the closure, which must not unwind, and frees the box; something at
-    /// address `group` waits for it.
+    /// address `waiter` waits for it.
     ///
     /// # Safety
     ///
     /// What the closure borrows lives until the job has been run.
-    pub(super) unsafe fn boxed(body: F, group: usize) -> JobRef {
+    pub(super) unsafe fn boxed(body: F, waiter: usize) -> JobRef {
         JobRef {
             job: Box::into_raw(Box::new(Self(body))).cast(),
             run: Self::run,
-            group,
+            waiter,
         }
     }
 

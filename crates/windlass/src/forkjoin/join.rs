@@ -1,7 +1,7 @@
 //! Two closures, perhaps side by side, on borrowed data.
 //!
 //! The first closure is a job on the stack of the worker while the second runs. It is shared only if
-//! somebody is hungry, and then the worker's oldest job is: the largest piece. Otherwise nobody ever
+//! somebody is wakeable, and then the worker's oldest job is: the largest piece. Otherwise nobody ever
 //! sees it, and the join costs a push and a pop on a private list; or not even that, when enough jobs
 //! are on it.
 //!
@@ -14,20 +14,20 @@
 use std::sync::Arc;
 use std::{panic, thread};
 
-use super::core::Core;
 use super::job::{StackJob, Work};
 use super::latch::Latch;
-use super::launch;
 use super::local::Local;
+use super::shared::Shared;
+use super::spawn;
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, mutant};
 use crate::unwind::{catch, discard_payload};
 
-/// With so many jobs within reach of others and nobody hungry, one more would be of no use.
+/// With so many jobs within reach of others and nobody wakeable, one more would be of no use.
 const ENOUGH: usize = 3;
 
 /// Runs both closures and gives both results.
-pub(super) fn join<A, B, RA, RB>(core: &Arc<Core>, a: A, b: B) -> (RA, RB)
+pub(super) fn join<A, B, RA, RB>(shared: &Arc<Shared>, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -35,8 +35,8 @@ where
     RB: Send,
 {
     Local::with(|local| match local {
-        Some(local) if local.is_of(core) => join_on(local, a, b),
-        _ => in_pool(core, move || {
+        Some(local) if local.is_of(shared) => join_on(local, a, b),
+        _ => in_pool(shared, move || {
             Local::with(|local| match local {
                 Some(local) => join_on(local, a, b),
                 None => (a(), b()),
@@ -67,7 +67,7 @@ where
     RA: Send,
     RB: Send,
 {
-    if local.exposed() >= ENOUGH && !local.core.is_hungry() {
+    if local.private_len() >= ENOUGH && !local.shared.has_wakeable() {
         return one_after_the_other(a, b);
     }
     side_by_side(local, a, b)
@@ -84,7 +84,7 @@ where
 {
     let job = StackJob::new(a);
     local.push_job(job.as_ref());
-    if local.core.is_hungry() {
+    if local.shared.has_wakeable() {
         local.share_job();
     }
     let rb = catch(b);
@@ -146,7 +146,7 @@ where
 {
     let address = job.address();
     let shared = local.take_of(address);
-    let mine = shared.or_else(|| local.core.take_kept(address));
+    let mine = shared.or_else(|| local.shared.take_moved(address));
     if mine.is_some() {
         return Awaited::TakenBack;
     }
@@ -167,13 +167,13 @@ where
 /// `runner` says who that is, as long as it is at it.
 pub(super) fn help(local: &Local, runner: impl Fn() -> Option<usize>) -> bool {
     let Some(number) = runner() else { return false };
-    let Some(part) = local.core.steal_part(number) else {
+    let Some(part) = local.shared.steal_join_job(number) else {
         return false;
     };
     // Mutant: the runner may have been at something else already.
     if mutant!("help_asks_once") || runner() == Some(number) {
         local.run(Work::Job(part));
-        local.member.count_steal();
+        local.info.count_steal();
     } else {
         local.give_back(part);
     }
@@ -191,12 +191,12 @@ pub(super) fn sleep(latch: &Latch, me: &Arc<ThreadContext>) {
 
 /// Has a thread that is no worker of the pool sleep until the latch is set, whatever interrupts come;
 /// if the pool has no worker, this one does what it waits for.
-pub(super) fn await_outside(core: &Arc<Core>, latch: &Latch, group: usize) {
+pub(super) fn await_outside(shared: &Arc<Shared>, latch: &Latch, waiter: usize) {
     let me = ThreadContext::current();
-    let _caller = core.add_caller(&me);
+    let _caller = shared.add_caller(&me);
     let wait = || {
         while !latch.is_set() {
-            if !core.stand_in(group) && latch.announce(&me) {
+            if !shared.stand_in(waiter) && latch.announce(&me) {
                 let _ = me.park_uninterruptibly(Deadline::Never);
             }
         }
@@ -210,17 +210,17 @@ pub(super) fn await_outside(core: &Arc<Core>, latch: &Latch, group: usize) {
 
 /// Runs the closure on a worker of the pool while this thread waits; on this thread if the pool takes
 /// nothing any more.
-pub(super) fn in_pool<F, R>(core: &Arc<Core>, body: F) -> R
+pub(super) fn in_pool<F, R>(shared: &Arc<Shared>, body: F) -> R
 where
     F: FnOnce() -> R + Send,
     R: Send,
 {
     let job = StackJob::new(body);
-    if launch::submit(core, Work::Job(job.as_ref())).is_err() {
+    if spawn::submit(shared, Work::Job(job.as_ref())).is_err() {
         let body = job.into_body();
-        return core.as_guest(|_| body());
+        return shared.as_helper(|_| body());
     }
-    await_outside(core, &job.latch, job.address());
+    await_outside(shared, &job.latch, job.address());
     match job.into_outcome() {
         Ok(value) => value,
         Err(payload) => panic::resume_unwind(payload),

@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Arc;
 
-use super::core::{Core, Members, steal_from};
 use super::deque::{Deque, LocalOrder};
 use super::job::{JobRef, NOBODY, Work};
-use super::member::Member;
+use super::roster::WorkerInfo;
+use super::shared::{Shared, Workers, steal_from};
 use crate::interrupt::ThreadContext;
 use crate::sync::{const_thread_local, mutant};
 use crate::task::{Cancellation, Failure};
@@ -25,20 +25,20 @@ const_thread_local! {
 
 /// The private side of a worker. It lives on the stack of the worker's thread while that runs tasks.
 pub(super) struct Local {
-    pub(super) core: Arc<Core>,
-    pub(super) member: Arc<Member>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) info: Arc<WorkerInfo>,
     pub(super) deque: Deque,
     pub(super) context: Arc<ThreadContext>,
     /// Jobs of the joins that this worker is in, the oldest first. Nobody else sees them: sharing one
-    /// means moving it to the deque, and is done only if somebody is hungry.
+    /// means moving it to the deque, and is done only if somebody is wakeable.
     jobs: RefCell<VecDeque<JobRef>>,
     /// How many these are: a copy that every join can afford to read.
-    exposed: Cell<usize>,
+    private_len: Cell<usize>,
     victim: Cell<usize>,
-    /// The list of workers as this one last took it, and its edition.
-    others: RefCell<Option<(usize, Arc<Members>)>>,
+    /// The list of workers as this one last took it, and its epoch.
+    others: RefCell<Option<(usize, Arc<Workers>)>>,
     /// Whether this is a thread from outside that helps.
-    is_guest: bool,
+    is_helper: bool,
     /// How many pieces of work this thread is in, one inside the other.
     depth: Cell<usize>,
     /// How many waits this thread is in, one inside the other; it counts as blocked once.
@@ -46,29 +46,29 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) fn new(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) -> Self {
         Self {
-            core: Arc::clone(core),
-            member: Arc::clone(member),
+            shared: Arc::clone(shared),
+            info: Arc::clone(info),
             deque,
             context: ThreadContext::current(),
             jobs: RefCell::new(VecDeque::new()),
-            exposed: Cell::new(0),
-            victim: Cell::new(member.number.wrapping_mul(0x9E37_79B9)),
+            private_len: Cell::new(0),
+            victim: Cell::new(info.index.wrapping_mul(0x9E37_79B9)),
             others: RefCell::new(None),
-            is_guest: false,
+            is_helper: false,
             depth: Cell::new(0),
             waits: Cell::new(0),
         }
     }
 
     /// The same for a thread from outside, which does not count as a worker.
-    pub(super) fn guest(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) -> Self {
+    pub(super) fn helper(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) -> Self {
         Self {
-            is_guest: true,
+            is_helper: true,
             // It is in the middle of something of its own.
             depth: Cell::new(1),
-            ..Self::new(core, member, deque)
+            ..Self::new(shared, info, deque)
         }
     }
 
@@ -94,14 +94,14 @@ impl Local {
 
     /// Whether the current thread is a worker of this pool.
     #[inline]
-    pub(super) fn is_of(&self, core: &Arc<Core>) -> bool {
-        Arc::ptr_eq(&self.core, core)
+    pub(super) fn is_of(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
     }
 
     /// How many jobs wait to be shared.
     #[inline]
-    pub(super) fn exposed(&self) -> usize {
-        self.exposed.get()
+    pub(super) fn private_len(&self) -> usize {
+        self.private_len.get()
     }
 
     pub(super) fn push_job(&self, job: JobRef) {
@@ -119,7 +119,7 @@ impl Local {
         })
     }
 
-    /// Gives the oldest job to whoever is hungry.
+    /// Gives the oldest job to whoever is wakeable.
     #[cold]
     pub(super) fn share_job(&self) {
         if let Some(job) = self.change_jobs(VecDeque::pop_front) {
@@ -131,7 +131,7 @@ impl Local {
     fn change_jobs<R>(&self, change: impl FnOnce(&mut VecDeque<JobRef>) -> R) -> R {
         let mut jobs = self.jobs.borrow_mut();
         let result = change(&mut jobs);
-        self.exposed.set(jobs.len());
+        self.private_len.set(jobs.len());
         result
     }
 
@@ -139,12 +139,12 @@ impl Local {
     #[inline]
     pub(super) fn push(&self, work: Work) {
         self.deque.push(work);
-        self.core.announce_work();
+        self.shared.notify_work();
     }
 
-    /// Takes work of this group out of the worker's own deque; all else stays there.
-    pub(super) fn take_of(&self, group: usize) -> Option<Work> {
-        self.take_where(|work| work.group() == Some(group))
+    /// Takes work of this waiter out of the worker's own deque; all else stays there.
+    pub(super) fn take_of(&self, waiter: usize) -> Option<Work> {
+        self.take_where(|work| work.waiter() == Some(waiter))
     }
 
     /// Takes what is wanted out of the worker's own deque, the one that is easiest to reach.
@@ -156,7 +156,7 @@ impl Local {
         if wanted(&first) {
             return Some(first);
         }
-        let is_lifo = self.core.config.order == LocalOrder::Lifo;
+        let is_lifo = self.shared.config.order == LocalOrder::Lifo;
         let mut others = vec![first];
         let mut found = VecDeque::new();
         while let Some(work) = self.deque.pop() {
@@ -176,13 +176,13 @@ impl Local {
         for work in found.into_iter().chain(others) {
             self.deque.push(work);
         }
-        self.core.announce_work();
+        self.shared.notify_work();
         taken
     }
 
     /// Takes the newest out of the worker's own deque if it is wanted.
     pub(super) fn take_newest_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
-        if self.core.config.order == LocalOrder::Fifo {
+        if self.shared.config.order == LocalOrder::Fifo {
             return self.take_where(wanted);
         }
         let newest = self.deque.pop()?;
@@ -199,13 +199,13 @@ impl Local {
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 self.0.waits.set(self.0.waits.get() - 1);
-                if self.0.waits.get() == 0 && !self.0.is_guest {
-                    self.0.core.end_block();
+                if self.0.waits.get() == 0 && !self.0.is_helper {
+                    self.0.shared.end_block();
                 }
             }
         }
-        if self.waits.get() == 0 && !self.is_guest {
-            self.core.begin_block();
+        if self.waits.get() == 0 && !self.is_helper {
+            self.shared.begin_block();
         }
         self.waits.set(self.waits.get() + 1);
         let _end = End(self);
@@ -225,19 +225,19 @@ impl Local {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        self.telling(self.steal_from_known(victim >> 16))
+        self.notify_if_found(self.steal_from_known(victim >> 16))
     }
 
     /// A worker that has just come may be overlooked: who finds nothing looks at the newest list before
     /// it sleeps.
     fn steal_from_known(&self, first: usize) -> Option<Work> {
-        let edition = self.core.editions();
+        let epoch = self.shared.epoch();
         let mut others = self.others.borrow_mut();
-        let (_, members) = match &mut *others {
-            Some(known) if known.0 == edition => known,
-            outdated => outdated.insert((edition, self.core.members())),
+        let (_, workers) = match &mut *others {
+            Some(known) if known.0 == epoch => known,
+            outdated => outdated.insert((epoch, self.shared.workers())),
         };
-        steal_from(members, first)
+        steal_from(workers, first)
     }
 
     /// Lets go of what would keep workers in memory that are gone.
@@ -246,13 +246,13 @@ impl Local {
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {
-        self.telling(self.core.take_submission())
+        self.notify_if_found(self.shared.take_submission())
     }
 
     /// Who has found work has others look for more.
-    fn telling(&self, found: Option<Work>) -> Option<Work> {
+    fn notify_if_found(&self, found: Option<Work>) -> Option<Work> {
         if found.is_some() {
-            self.core.announce_more();
+            self.shared.notify_more();
         }
         found
     }
@@ -267,7 +267,7 @@ impl Local {
             }
         };
         while let Err(payload) = catch(run_all) {
-            self.core.report(Failure::from_panic(payload));
+            self.shared.report(Failure::from_panic(payload));
         }
     }
 
@@ -277,7 +277,7 @@ impl Local {
     fn run_at_top(&self, work: Work) {
         match work {
             Work::Job(job) => self.run_job(job),
-            Work::Task(task, _) if self.core.is_stopping() => {
+            Work::Task(task, _) if self.shared.is_stopping() => {
                 ignore_panic(|| task.abandon(Cancellation::Drained));
             }
             Work::Task(task, _) => {
@@ -294,7 +294,7 @@ impl Local {
             Work::Job(job) => self.run_job(job),
             Work::Task(..) if self.is_at_top() => {
                 if let Err(payload) = catch(|| self.run_at_top(work)) {
-                    self.core.report(Failure::from_panic(payload));
+                    self.shared.report(Failure::from_panic(payload));
                 }
             }
             Work::Task(task, _) => {
@@ -310,12 +310,12 @@ impl Local {
 
     fn run_job(&self, job: JobRef) {
         if self.is_at_top() {
-            self.settle_interrupt();
+            self.reset_interrupt();
         }
         let thief = if self.has_older_work() {
             NOBODY
         } else {
-            self.member.number
+            self.info.index
         };
         self.depth.set(self.depth.get() + 1);
         // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
@@ -334,7 +334,7 @@ impl Local {
     #[inline]
     fn has_older_work(&self) -> bool {
         // Mutant: only what is shared already counts.
-        let keeps_jobs = !mutant!("show_forgets_the_jobs") && self.exposed() > 0;
+        let keeps_jobs = !mutant!("show_forgets_the_jobs") && self.private_len() > 0;
         keeps_jobs || !self.deque.is_empty()
     }
 
@@ -345,7 +345,7 @@ impl Local {
         self.depth.set(self.depth.get() + 1);
         Shown {
             local: self,
-            outer: self.member.set_current(shown),
+            outer: self.info.set_current(shown),
         }
     }
 
@@ -353,26 +353,26 @@ impl Local {
     ///
     /// An interrupt that is pending for the task around it stays pending.
     pub(super) fn as_task(&self, id: u64, f: impl FnOnce()) {
-        let pending = self.settle_interrupt();
+        let pending = self.reset_interrupt();
         let shown = self.show(id);
         let ended = catch(f);
         drop(shown);
-        if self.is_guest {
+        if self.is_helper {
             self.context.take_interrupt();
         }
         if pending {
             self.context.set_interrupted();
         }
         if let Err(payload) = ended {
-            self.core.report(Failure::from_panic(payload));
+            self.shared.report(Failure::from_panic(payload));
         }
     }
 
     /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
     /// Says whether one was pending.
-    fn settle_interrupt(&self) -> bool {
+    fn reset_interrupt(&self) -> bool {
         let pending = self.context.take_interrupt();
-        if self.core.is_stopping() {
+        if self.shared.is_stopping() {
             self.context.set_interrupted();
         }
         pending
@@ -389,6 +389,6 @@ impl Drop for Shown<'_> {
     #[inline]
     fn drop(&mut self) {
         self.local.depth.set(self.local.depth.get() - 1);
-        self.local.member.set_current(self.outer);
+        self.local.info.set_current(self.outer);
     }
 }

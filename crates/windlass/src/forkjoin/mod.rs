@@ -19,25 +19,29 @@ mod blocker;
 mod builder;
 mod common;
 pub mod completer;
-mod core;
 mod deque;
-mod ending;
+mod executor;
+mod handle;
 mod job;
 mod join;
 mod latch;
-mod launch;
 mod local;
-mod member;
-mod pool;
+mod roster;
 mod scope;
+mod shared;
+mod shutdown;
+mod spawn;
+mod stats;
 mod task;
 mod worker;
 
 pub use blocker::{ManagedBlocker, blocking, managed_block};
 pub use builder::{Builder, ParallelismError};
-pub use pool::{ForkJoinPool, ForkJoinStats};
+pub use executor::ForkJoinPool;
+pub use handle::ForkHandle;
 pub use scope::Scope;
-pub use task::{Cx, ForkHandle, RecursiveTask};
+pub use stats::ForkJoinStats;
+pub use task::{Cx, RecursiveTask};
 
 /// Runs both closures, perhaps side by side, and gives both results.
 ///
@@ -75,7 +79,7 @@ where
 #[doc(alias = "inForkJoinPool")]
 #[doc(alias = "getPoolIndex")]
 pub fn worker_index() -> Option<usize> {
-    local::Local::with(|local| local.map(|local| local.member.number))
+    local::Local::with(|local| local.map(|local| local.info.index))
 }
 
 #[cfg(test)]

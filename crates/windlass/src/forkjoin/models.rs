@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::core::{Config, Core};
 use super::deque::LocalOrder;
 use super::job::{NOBODY, StackJob, Work};
 use super::local::Local;
+use super::shared::{Config, Shared};
 use super::{blocking, join, scope};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Mutex, model, thread};
@@ -18,7 +18,7 @@ use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
 /// A pool whose idle workers stay for as long as that.
-fn core(parallelism: usize, keep_alive: Duration) -> Arc<Core> {
+fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
     let config = Config {
         order: LocalOrder::Lifo,
         keep_alive,
@@ -26,18 +26,18 @@ fn core(parallelism: usize, keep_alive: Duration) -> Arc<Core> {
         factory: Arc::new(DefaultThreadFactory::named("model")),
         uncaught: None,
     };
-    Core::new(config, parallelism)
+    Shared::new(config, parallelism)
 }
 
-fn submit(core: &Arc<Core>, body: impl FnOnce() -> u32 + Send + 'static) -> TaskHandle<u32> {
+fn submit(shared: &Arc<Shared>, body: impl FnOnce() -> u32 + Send + 'static) -> TaskHandle<u32> {
     let (task, handle) = Task::with_handle(body);
-    assert!(core.submit(Work::task(task)).is_ok());
+    assert!(shared.submit(Work::task(task)).is_ok());
     handle
 }
 
-fn end(core: &Arc<Core>) {
-    core.shutdown();
-    assert_eq!(core.termination.wait(Duration::MAX), Ok(true));
+fn end(shared: &Arc<Shared>) {
+    shared.shutdown();
+    assert_eq!(shared.termination.wait(Duration::MAX), Ok(true));
 }
 
 /// Has another thread take what is pushed here, and waits for it.
@@ -68,39 +68,39 @@ fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
 #[test]
 fn no_work_lies_beside_a_sleeping_worker() {
     model(|| {
-        let core = core(1, Duration::MAX);
-        let sum = core.as_guest(|local| give_away(local, || 1) + give_away(local, || 2));
+        let shared = shared(1, Duration::MAX);
+        let sum = shared.as_helper(|local| give_away(local, || 1) + give_away(local, || 2));
         assert_eq!(sum, 3);
-        end(&core);
+        end(&shared);
     });
 }
 
 #[test]
 fn a_job_is_stolen_or_taken_back() {
     model(|| {
-        let core = core(1, Duration::MAX);
-        let both = core.as_guest(|_| join::join(&core, || 1, || 2));
+        let shared = shared(1, Duration::MAX);
+        let both = shared.as_helper(|_| join::join(&shared, || 1, || 2));
         assert_eq!(both, (1, 2));
-        end(&core);
+        end(&shared);
     });
 }
 
 #[test]
 fn a_joiner_does_not_run_what_the_other_side_has_only_started() {
     model(|| {
-        let core = core(1, Duration::MAX);
+        let shared = shared(1, Duration::MAX);
         let lock = Arc::new(Mutex::new(0));
-        core.as_guest(|_| {
+        shared.as_helper(|_| {
             let held = lock.lock();
             let start = || {
                 let theirs = Arc::clone(&lock);
                 let task = Task::new(move || *theirs.lock() += 1);
                 Local::with(|local| local.unwrap().push(Work::task(task)));
             };
-            join::join(&core, start, || ());
+            join::join(&shared, start, || ());
             drop(held);
         });
-        end(&core);
+        end(&shared);
         assert_eq!(*lock.lock(), 1);
     });
 }
@@ -126,12 +126,12 @@ fn a_job_that_is_given_back_is_its_owners() {
 #[test]
 fn a_part_of_what_its_worker_has_done_meanwhile_is_given_back() {
     model(|| {
-        let core = core(0, Duration::MAX);
-        core.as_guest(|local| {
+        let shared = shared(0, Duration::MAX);
+        shared.as_helper(|local| {
             let job = StackJob::new(|| 7);
             local.push(Work::Job(job.as_ref()));
             let asked = Cell::new(false);
-            let runner = || (!asked.replace(true)).then_some(local.member.number);
+            let runner = || (!asked.replace(true)).then_some(local.info.index);
             assert!(join::help(local, runner));
             assert!(job.latch.is_set() && job.was_given_back());
         });
@@ -143,8 +143,8 @@ fn a_part_of_what_its_worker_has_done_meanwhile_is_given_back() {
 #[test]
 fn nobody_helps_a_worker_that_has_older_jobs() {
     model(|| {
-        let core = core(0, Duration::MAX);
-        core.as_guest(|local| {
+        let shared = shared(0, Duration::MAX);
+        shared.as_helper(|local| {
             let (older, newer) = (StackJob::new(|| 1), StackJob::new(|| 2));
             local.push_job(older.as_ref());
             local.run(Work::Job(newer.as_ref()));
@@ -152,7 +152,7 @@ fn nobody_helps_a_worker_that_has_older_jobs() {
             assert!(local.take_back(older.address()));
             let alone = StackJob::new(|| 3);
             local.run(Work::Job(alone.as_ref()));
-            assert_eq!(alone.thief(), Some(local.member.number));
+            assert_eq!(alone.thief(), Some(local.info.index));
         });
     });
 }
@@ -160,24 +160,24 @@ fn nobody_helps_a_worker_that_has_older_jobs() {
 #[test]
 fn a_scope_ends_with_what_it_has_spawned() {
     model(|| {
-        let core = core(1, Duration::MAX);
+        let shared = shared(1, Duration::MAX);
         let count = Mutex::new(0);
-        scope::scope(&core, |scope| scope.spawn(|| *count.lock() += 1));
+        scope::scope(&shared, |scope| scope.spawn(|| *count.lock() += 1));
         assert_eq!(count.into_inner(), 1);
-        end(&core);
+        end(&shared);
     });
 }
 
 #[test]
 fn a_submission_is_refused_or_run_before_termination() {
     model(|| {
-        let core = core(1, Duration::MAX);
-        let theirs = Arc::clone(&core);
+        let shared = shared(1, Duration::MAX);
+        let theirs = Arc::clone(&shared);
         let submitter = thread::Builder::new().spawn(move || {
             let (task, handle) = Task::with_handle(|| 5);
             theirs.submit(Work::task(task)).is_ok().then_some(handle)
         });
-        end(&core);
+        end(&shared);
         if let Some(mut accepted) = submitter.unwrap().join().unwrap() {
             assert!(accepted.try_get().is_some_and(|value| value.is_ok()));
         }
@@ -187,30 +187,30 @@ fn a_submission_is_refused_or_run_before_termination() {
 #[test]
 fn a_submission_that_meets_a_leaving_worker_is_run() {
     model(|| {
-        let core = core(1, Duration::ZERO);
-        assert_eq!(submit(&core, || 1).get().unwrap(), 1);
-        assert_eq!(submit(&core, || 2).get().unwrap(), 2);
-        end(&core);
+        let shared = shared(1, Duration::ZERO);
+        assert_eq!(submit(&shared, || 1).get().unwrap(), 1);
+        assert_eq!(submit(&shared, || 2).get().unwrap(), 2);
+        end(&shared);
     });
 }
 
 #[test]
 fn a_worker_that_waits_makes_room_for_what_is_queued() {
     model(|| {
-        let core = core(1, Duration::MAX);
+        let shared = shared(1, Duration::MAX);
         let (task, mut awaited) = Task::with_handle(|| 3);
-        let mut waiting = submit(&core, move || blocking(|| awaited.get().unwrap()));
-        assert!(core.submit(Work::task(task)).is_ok());
+        let mut waiting = submit(&shared, move || blocking(|| awaited.get().unwrap()));
+        assert!(shared.submit(Work::task(task)).is_ok());
         assert_eq!(waiting.get().unwrap(), 3);
-        end(&core);
+        end(&shared);
     });
 }
 
 #[test]
 fn a_pool_that_idles_can_be_ended() {
     model(|| {
-        let core = core(1, Duration::MAX);
-        assert_eq!(submit(&core, || 1).get().unwrap(), 1);
-        end(&core);
+        let shared = shared(1, Duration::MAX);
+        assert_eq!(submit(&shared, || 1).get().unwrap(), 1);
+        end(&shared);
     });
 }

@@ -7,11 +7,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::core::Core;
 use super::job::{HeapJob, JobRef, Work};
 use super::latch::Latch;
 use super::local::Local;
-use super::{join, launch};
+use super::shared::Shared;
+use super::{join, spawn};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::unwind::{catch, discard_payload};
@@ -31,14 +31,14 @@ use crate::unwind::{catch, discard_payload};
 /// assert_eq!(halves.iter().sum::<u64>(), 5050);
 /// ```
 pub struct Scope<'scope, 'env: 'scope> {
-    shared: Arc<Shared>,
+    state: Arc<ScopeState>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 /// What the jobs of a scope share. The last of them may still be at it when the scope is left.
-struct Shared {
-    core: Arc<Core>,
+struct ScopeState {
+    shared: Arc<Shared>,
     /// The body of the scope, and all that it has spawned and that has not ended.
     pending: AtomicUsize,
     /// Set by the last of them.
@@ -54,33 +54,33 @@ impl<'scope> Scope<'scope, '_> {
     where
         F: FnOnce() + Send + 'scope,
     {
-        self.shared.pending.fetch_add(1, Ordering::Relaxed);
-        let shared = Arc::clone(&self.shared);
-        let job = move |_worker: usize| shared.run(body);
+        self.state.pending.fetch_add(1, Ordering::Relaxed);
+        let state = Arc::clone(&self.state);
+        let job = move |_worker: usize| state.run(body);
         // SAFETY: the scope is left when `pending` is zero, so what the closure borrows lives until it
         // has run. It does not unwind, and touches nothing borrowed after it has counted itself out.
-        let job = unsafe { HeapJob::boxed(job, self.shared.group()) };
-        self.shared.send(job);
+        let job = unsafe { HeapJob::boxed(job, self.state.waiter()) };
+        self.state.send(job);
     }
 }
 
-impl Shared {
-    fn group(&self) -> usize {
+impl ScopeState {
+    fn waiter(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
     fn send(&self, job: JobRef) {
         let work = Work::Job(job);
         let outside = Local::with(|local| match local {
-            Some(local) if local.is_of(&self.core) => {
+            Some(local) if local.is_of(&self.shared) => {
                 local.push(work);
                 None
             }
             _ => Some(work),
         });
-        let refused = outside.and_then(|work| launch::submit(&self.core, work).err());
+        let refused = outside.and_then(|work| spawn::submit(&self.shared, work).err());
         if let Some(work) = refused {
-            self.core.as_guest(|local| local.run(work));
+            self.shared.as_helper(|local| local.run(work));
         }
     }
 
@@ -116,8 +116,8 @@ impl Shared {
 
     fn wait(&self) {
         Local::with(|local| match local {
-            Some(local) if local.is_of(&self.core) => self.wait_on(local),
-            _ => join::await_outside(&self.core, &self.latch, self.group()),
+            Some(local) if local.is_of(&self.shared) => self.wait_on(local),
+            _ => join::await_outside(&self.shared, &self.latch, self.waiter()),
         });
     }
 
@@ -125,8 +125,11 @@ impl Shared {
     /// sleeps.
     fn wait_on(&self, local: &Local) {
         while !self.latch.is_set() {
-            let group = self.group();
-            match local.take_of(group).or_else(|| self.core.take_kept(group)) {
+            let waiter = self.waiter();
+            match local
+                .take_of(waiter)
+                .or_else(|| self.shared.take_moved(waiter))
+            {
                 Some(own) => local.run(own),
                 None => local.while_blocked(|| join::sleep(&self.latch, &local.context)),
             }
@@ -137,31 +140,31 @@ impl Shared {
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope")
-            .field("pending", &self.shared.pending.load(Ordering::Relaxed))
+            .field("pending", &self.state.pending.load(Ordering::Relaxed))
             .finish_non_exhaustive()
     }
 }
 
 /// Runs the body on this thread, and what it spawns in the pool; all have ended when this returns.
-pub(super) fn scope<'env, F, R>(core: &Arc<Core>, body: F) -> R
+pub(super) fn scope<'env, F, R>(shared: &Arc<Shared>, body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let shared = Arc::new(Shared {
-        core: Arc::clone(core),
+    let state = Arc::new(ScopeState {
+        shared: Arc::clone(shared),
         pending: AtomicUsize::new(1),
         latch: Latch::new(),
         panic: Mutex::new(None),
     });
     let scope = Scope {
-        shared: Arc::clone(&shared),
+        state: Arc::clone(&state),
         scope: PhantomData,
         env: PhantomData,
     };
     let ended = catch(|| body(&scope));
-    shared.end_one();
-    shared.wait();
-    let panic = shared.panic.lock().take();
+    state.end_one();
+    state.wait();
+    let panic = state.panic.lock().take();
     match (ended, panic) {
         (Ok(value), None) => value,
         (Ok(_), Some(payload)) => std::panic::resume_unwind(payload),

@@ -2,43 +2,43 @@
 
 use std::sync::Arc;
 
-use super::core::{Core, Rest};
 use super::deque::Deque;
 use super::local::Local;
-use super::member::Member;
+use super::roster::WorkerInfo;
+use super::shared::{Idle, Shared};
 use crate::interrupt::ThreadContext;
 use crate::sync::{AdaptiveSpin, spin_until};
 
 /// Runs what the worker has, what others have, what was submitted; rests; ends.
-pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
-    core.clock().adopt();
+pub(super) fn run(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) {
+    shared.clock().adopt();
     let me = ThreadContext::current();
-    member.set_context(Arc::clone(&me));
-    let local = Local::new(core, member, deque);
-    let mut lookout = Lookout::default();
+    info.set_context(Arc::clone(&me));
+    let local = Local::new(shared, info, deque);
+    let mut spin = SubmissionSpin::default();
     let run_and_count = |work| {
         local.run(work);
-        member.count_steal();
+        info.count_steal();
     };
     local.enter(|| {
         loop {
             local.run_own();
-            let submitted = core.submitted();
+            let submitted = shared.submission_count();
             if let Some(fork) = local.steal_fork() {
-                lookout.submissions = 0;
+                spin.submissions = 0;
                 run_and_count(fork);
             } else if let Some(submission) = local.take_submission() {
-                lookout.submissions += 1;
+                spin.submissions += 1;
                 run_and_count(submission);
-            } else if !lookout.sees(|| core.submitted() != submitted) {
+            } else if !spin.finds(|| shared.submission_count() != submitted) {
                 local.forget_others();
-                match core.rest(member, &me) {
-                    Rest::Submission(submission) => {
-                        lookout.submissions += 1;
+                match shared.sleep_or_retire(info, &me) {
+                    Idle::Run(submission) => {
+                        spin.submissions += 1;
                         run_and_count(submission);
                     }
-                    Rest::Look => {}
-                    Rest::Leave => break,
+                    Idle::Search => {}
+                    Idle::Retire => break,
                 }
             }
         }
@@ -47,17 +47,17 @@ pub(super) fn run(core: &Arc<Core>, member: &Arc<Member>, deque: Deque) {
 
 /// A worker that has run a submission looks out for the next one, for some microseconds, while that
 /// pays: it is less than it takes to fall asleep and be woken. After a fork it does not: it could not
-/// be told of more of them, and whoever forks asks first who is hungry.
+/// be told of more of them, and whoever forks asks first who is wakeable.
 #[derive(Debug, Default)]
-struct Lookout {
+struct SubmissionSpin {
     /// How many submissions were run since the last look-out, without a fork in between.
     submissions: usize,
     spin: AdaptiveSpin,
 }
 
-impl Lookout {
+impl SubmissionSpin {
     /// Whether something has come.
-    fn sees(&mut self, something_came: impl Fn() -> bool) -> bool {
+    fn finds(&mut self, something_came: impl Fn() -> bool) -> bool {
         let looks = match std::mem::take(&mut self.submissions) {
             0 => return false,
             1 => OFTEN,

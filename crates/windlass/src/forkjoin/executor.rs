@@ -7,13 +7,15 @@ use std::time::Duration;
 use super::builder::{Builder, ParallelismError, check};
 use super::common;
 use super::completer::{Completer, Node, Root};
-use super::core::{Core, Life};
 use super::deque::LocalOrder;
+use super::handle::ForkHandle;
 use super::job::Work;
 use super::local::Local;
 use super::scope::{self, Scope};
-use super::task::{self, ForkHandle, RecursiveTask};
-use super::{join, launch, task::forkable};
+use super::shared::{RunState, Shared};
+use super::stats::ForkJoinStats;
+use super::task::{self, RecursiveTask};
+use super::{join, spawn, task::forkable};
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
@@ -49,13 +51,13 @@ use crate::unwind::ignore_panic;
 pub struct ForkJoinPool(Arc<Handle>);
 
 struct Handle {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     is_common: bool,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        ignore_panic(|| self.core.shutdown());
+        ignore_panic(|| self.shared.shutdown());
     }
 }
 
@@ -85,9 +87,9 @@ impl ForkJoinPool {
         common::common()
     }
 
-    pub(super) fn over(core: Arc<Core>) -> Self {
+    pub(super) fn over(shared: Arc<Shared>) -> Self {
         Self(Arc::new(Handle {
-            core,
+            shared,
             is_common: false,
         }))
     }
@@ -100,8 +102,8 @@ impl ForkJoinPool {
     }
 
     #[inline]
-    pub(super) fn core(&self) -> &Arc<Core> {
-        &self.0.core
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.0.shared
     }
 
     /// Runs both closures, perhaps side by side, and gives both results.
@@ -114,7 +116,7 @@ impl ForkJoinPool {
         RA: Send,
         RB: Send,
     {
-        join::join(self.core(), a, b)
+        join::join(self.shared(), a, b)
     }
 
     /// Runs `body` on this thread, and what it spawns in the pool; all have ended when this returns.
@@ -122,7 +124,7 @@ impl ForkJoinPool {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
-        scope::scope(self.core(), body)
+        scope::scope(self.shared(), body)
     }
 
     /// Runs the closure on a worker, and waits for it.
@@ -134,7 +136,7 @@ impl ForkJoinPool {
         if self.is_current() {
             body()
         } else {
-            join::in_pool(self.core(), body)
+            join::in_pool(self.shared(), body)
         }
     }
 
@@ -145,7 +147,7 @@ impl ForkJoinPool {
 
     /// Runs all tasks, perhaps side by side, and gives all results in order.
     pub fn invoke_tasks<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
-        self.install(|| task::all(self.core(), tasks))
+        self.install(|| task::all(self.shared(), tasks))
     }
 
     /// Has the task run, and gives its handle.
@@ -160,7 +162,7 @@ impl ForkJoinPool {
     {
         let (task, handle) = forkable(task);
         self.execute_task(task)?;
-        Ok(ForkHandle::new(handle, Arc::clone(self.core())))
+        Ok(ForkHandle::new(handle, Arc::clone(self.shared())))
     }
 
     /// Has the root of a tree of completers run, and gives it to wait for.
@@ -178,7 +180,7 @@ impl ForkJoinPool {
     /// How many workers are to run at a time.
     #[must_use]
     pub fn parallelism(&self) -> usize {
-        self.core().figures().parallelism
+        self.shared().stats().parallelism
     }
 
     /// Changes how many workers are to run at a time; gives the former number.
@@ -187,7 +189,7 @@ impl ForkJoinPool {
     ///
     /// [`ParallelismError`], and nothing is changed.
     pub fn set_parallelism(&self, parallelism: usize) -> Result<usize, ParallelismError> {
-        Ok(self.core().set_parallelism(check(parallelism)?))
+        Ok(self.shared().set_parallelism(check(parallelism)?))
     }
 
     /// Whether this is called on a worker of the pool.
@@ -195,13 +197,13 @@ impl ForkJoinPool {
     #[doc(alias = "inForkJoinPool")]
     #[doc(alias = "getPool")]
     pub fn is_current(&self) -> bool {
-        Local::with(|local| local.is_some_and(|local| local.is_of(self.core())))
+        Local::with(|local| local.is_some_and(|local| local.is_of(self.shared())))
     }
 
     /// Whether nothing is queued and nobody works.
     #[must_use]
     pub fn is_quiescent(&self) -> bool {
-        self.core().is_quiescent()
+        self.shared().is_quiescent()
     }
 
     /// Waits until nothing is queued and nobody works, for as long as `timeout`; says whether it is so.
@@ -211,37 +213,37 @@ impl ForkJoinPool {
     pub fn await_quiescence(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(timeout);
         let helped = Local::with(|local| {
-            let local = local.filter(|local| local.is_of(self.core()));
+            let local = local.filter(|local| local.is_of(self.shared()));
             local.map(task::help).is_some()
         });
         if helped {
             return true;
         }
         let find = || {
-            let submitted = self.core().take_submission();
-            submitted.or_else(|| self.core().steal())
+            let submitted = self.shared().take_submission();
+            submitted.or_else(|| self.shared().steal())
         };
         let first = (!deadline.has_passed()).then(find).flatten();
         if let Some(first) = first {
-            self.core().as_guest(|local| {
+            self.shared().as_helper(|local| {
                 local.run(first);
                 while let Some(work) = (!deadline.has_passed()).then(find).flatten() {
                     local.run(work);
                 }
             });
         }
-        self.core().await_quiescence(deadline)
+        self.shared().await_quiescence(deadline)
     }
 
     /// Takes out a task that was submitted from outside and that nobody has started.
     pub fn poll_submission(&self) -> Option<Task> {
-        self.core().take_submitted_task()
+        self.shared().take_submitted_task()
     }
 
     /// Takes out all tasks that nobody has started, submitted and forked.
     #[doc(alias = "drainTasksTo")]
     pub fn drain_tasks(&self) -> Vec<Task> {
-        self.core().drain()
+        self.shared().drain()
     }
 
     /// Takes the task as if from outside, wherever this is called.
@@ -250,7 +252,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(launch::submit(self.core(), Work::task(task)))
+        self.accepted(spawn::submit(self.shared(), Work::task(task)))
     }
 
     /// Takes the task and wakes nobody for it: it runs when some worker is about.
@@ -259,7 +261,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(self.core().submit_quietly(Work::task(task)).map(drop))
+        self.accepted(self.shared().submit_quietly(Work::task(task)).map(drop))
     }
 
     fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
@@ -276,44 +278,15 @@ impl ForkJoinPool {
     /// All figures at one moment; while the pool works they are estimates.
     #[must_use]
     pub fn stats(&self) -> ForkJoinStats {
-        let figures = self.core().figures();
-        ForkJoinStats {
-            parallelism: figures.parallelism,
-            pool_size: figures.live,
-            active_thread_count: figures.active,
-            running_thread_count: figures.running,
-            steal_count: figures.steals,
-            queued_task_count: figures.queued_tasks,
-            queued_submission_count: figures.queued_submissions,
-        }
+        self.shared().stats()
     }
 
     /// Whether workers take what they have forked themselves oldest first.
     #[must_use]
     #[doc(alias = "getAsyncMode")]
     pub fn is_async_mode(&self) -> bool {
-        self.core().config.order == LocalOrder::Fifo
+        self.shared().config.order == LocalOrder::Fifo
     }
-}
-
-/// The figures of a fork-join pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ForkJoinStats {
-    /// How many workers are to run at a time.
-    pub parallelism: usize,
-    /// Workers whose threads are there.
-    pub pool_size: usize,
-    /// Workers that are not asleep for want of work.
-    pub active_thread_count: usize,
-    /// Of those, the ones that do not wait for others.
-    pub running_thread_count: usize,
-    /// Work that was done by another thread than the one that forked or submitted it.
-    pub steal_count: u64,
-    /// What workers have forked and nobody has started.
-    pub queued_task_count: usize,
-    /// What was submitted from outside and nobody has started.
-    pub queued_submission_count: usize,
 }
 
 #[cold]
@@ -326,7 +299,9 @@ impl Executor for ForkJoinPool {
     #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         Local::with(|local| match local {
-            Some(local) if local.is_of(self.core()) && self.core().life() == Life::Running => {
+            Some(local)
+                if local.is_of(self.shared()) && self.shared().run_state() == RunState::Running =>
+            {
                 local.push(Work::task(task));
                 Ok(())
             }
@@ -340,7 +315,7 @@ impl ExecutorService for ForkJoinPool {
     /// As everywhere; nothing happens to the common pool.
     fn shutdown(&self) {
         if !self.0.is_common {
-            self.core().shutdown();
+            self.shared().shutdown();
         }
     }
 
@@ -348,17 +323,17 @@ impl ExecutorService for ForkJoinPool {
     /// back, as in the JDK; nothing happens to the common pool.
     fn shutdown_now(&self) -> Vec<Task> {
         if !self.0.is_common {
-            self.core().shutdown_now();
+            self.shared().shutdown_now();
         }
         Vec::new()
     }
 
     fn is_shutdown(&self) -> bool {
-        self.core().life() > Life::Running
+        self.shared().run_state() > RunState::Running
     }
 
     fn is_terminated(&self) -> bool {
-        self.core().life() == Life::Terminated
+        self.shared().run_state() == RunState::Terminated
     }
 
     /// As everywhere; on the common pool it waits for quiescence and says no.
@@ -367,7 +342,7 @@ impl ExecutorService for ForkJoinPool {
             self.await_quiescence(timeout);
             return Ok(false);
         }
-        self.core().termination.wait(timeout)
+        self.shared().termination.wait(timeout)
     }
 
     /// As everywhere; nothing happens to the common pool.
@@ -381,15 +356,15 @@ impl ExecutorService for ForkJoinPool {
 
 impl fmt::Debug for ForkJoinPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let life = match self.core().life() {
-            Life::Running => "Running",
-            Life::Terminated => "Terminated",
+        let run_state = match self.shared().run_state() {
+            RunState::Running => "Running",
+            RunState::Terminated => "Terminated",
             _ => "Shutting down",
         };
         let stats = self.stats();
         write!(
             f,
-            "ForkJoinPool[{life}, parallelism = {}, size = {}, active = {}, running = {}, \
+            "ForkJoinPool[{run_state}, parallelism = {}, size = {}, active = {}, running = {}, \
              steals = {}, tasks = {}, submissions = {}]",
             stats.parallelism,
             stats.pool_size,

@@ -1,23 +1,22 @@
 //! What the workers of one fork-join pool share.
 //!
 //! Everything cold is under one lock, `state`: who sleeps, how many there are, what was submitted
-//! from outside, how far the pool's life has come. What is hot is not: each worker's deque, and
-//! `hungry`, which tells a worker that has just forked whether somebody would take the work.
-//! `members` has a lock of its own, taken alone or inside `state`.
+//! from outside, how far the pool's run_state has come. What is hot is not: each worker's deque, and
+//! `wakeable`, which tells a worker that has just forked whether somebody would take the work.
+//! `workers` has a lock of its own, taken alone or inside `state`.
 //!
-//! No work is left beside a sleeping worker: a forker pushes and then reads `hungry`; a worker that
-//! is about to sleep writes `hungry` (under the lock) and then looks at all deques once more. Between
+//! No work is left beside a sleeping worker: a forker pushes and then reads `wakeable`; a worker that
+//! is about to sleep writes `wakeable` (under the lock) and then looks at all deques once more. Between
 //! the two steps of each stands a sequentially consistent fence, so one of both sees the other. A
 //! worker that is about to wait in a task, and so leaves room for another, does the same.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::deque::LocalOrder;
 use super::job::{JobRef, Work};
-use super::member::Member;
+use super::roster::WorkerInfo;
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::clock::Clock;
@@ -28,11 +27,11 @@ use crate::thread_factory::ThreadFactory;
 use crate::waiting::WaitQueue;
 
 /// The most workers a pool can be asked for.
-pub(super) const MOST_WORKERS: usize = 32_767;
+pub(super) const MAX_WORKERS: usize = 32_767;
 
-/// How far a pool's life has come.
+/// How far a pool's run_state has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Life {
+pub(super) enum RunState {
     Running,
     /// Takes nothing new; ends when everything is done.
     Shutdown,
@@ -41,7 +40,7 @@ pub(super) enum Life {
     Terminated,
 }
 
-impl Life {
+impl RunState {
     /// Back from `as u8`.
     #[inline]
     const fn from_number(number: u8) -> Self {
@@ -57,7 +56,7 @@ impl Life {
 /// Told of the failure of a task that has no handle.
 pub(super) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 
-/// What is fixed for a pool's life.
+/// What is fixed for a pool's run_state.
 pub(super) struct Config {
     pub(super) order: LocalOrder,
     pub(super) keep_alive: Duration,
@@ -68,86 +67,74 @@ pub(super) struct Config {
 }
 
 /// All workers of a pool at one time.
-pub(super) type Members = Vec<Arc<Member>>;
+pub(super) type Workers = Vec<Arc<WorkerInfo>>;
 
 /// The oldest work of one of these; the one at this place is asked first.
-pub(super) fn steal_from(members: &Members, first: usize) -> Option<Work> {
-    let count = members.len();
-    (0..count).find_map(|offset| members[(first % count + offset) % count].stealer.steal())
+pub(super) fn steal_from(workers: &Workers, first: usize) -> Option<Work> {
+    let count = workers.len();
+    (0..count).find_map(|offset| workers[(first % count + offset) % count].stealer.steal())
 }
 
-pub(super) struct Core {
+pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) state: Mutex<State>,
     /// All workers, for thieves; replaced as a whole when one comes or goes.
-    members: Mutex<Arc<Members>>,
+    workers: Mutex<Arc<Workers>>,
     /// How often the list was replaced, so that workers can keep it.
-    editions: AtomicUsize,
+    epoch: AtomicUsize,
     /// How many workers would take work right now: those that sleep, and those that could be started.
-    hungry: AtomicUsize,
+    wakeable: AtomicUsize,
     /// How much was ever submitted: for workers that look out for more.
-    submitted: AtomicUsize,
-    /// A copy of the state's `life`, written under its lock, for those that cannot wait for it.
-    life: AtomicU8,
+    submission_count: AtomicUsize,
+    /// A copy of the state's `run_state`, written under its lock, for those that cannot wait for it.
+    run_state: AtomicU8,
     pub(super) termination: Termination,
     clock: Clock,
 }
 
 pub(super) struct State {
-    pub(super) life: Life,
-    pub(super) submissions: VecDeque<Work>,
+    pub(super) run_state: RunState,
+    pub(super) injector: VecDeque<Work>,
     /// Those that sleep for want of work, the newest last.
-    pub(super) idle: Vec<Arc<Member>>,
+    pub(super) sleeping: Vec<Arc<WorkerInfo>>,
     /// Threads that are there or being made.
     pub(super) live: usize,
     /// Of those, how many wait for something that only others can bring about.
     pub(super) blocked: usize,
     /// Threads from outside that help.
-    pub(super) guests: usize,
+    pub(super) helpers: usize,
     pub(super) parallelism: usize,
-    pub(super) next_number: usize,
-    pub(super) steals_by_gone: u64,
+    pub(super) next_index: usize,
+    pub(super) steals_of_retired: u64,
     /// Threads that wait for everything to come to rest.
-    pub(super) resting: WaitQueue,
+    pub(super) quiescence_waiters: WaitQueue,
     /// Threads from outside that wait for a job of theirs, and have to do it when nobody is left.
     pub(super) callers: Vec<Arc<ThreadContext>>,
 }
 
-/// The figures of a pool at one moment.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Figures {
-    pub(super) parallelism: usize,
-    pub(super) live: usize,
-    pub(super) active: usize,
-    pub(super) running: usize,
-    pub(super) steals: u64,
-    pub(super) queued_tasks: usize,
-    pub(super) queued_submissions: usize,
-}
-
-impl Core {
+impl Shared {
     pub(super) fn new(config: Config, parallelism: usize) -> Arc<Self> {
         let state = State {
-            life: Life::Running,
-            submissions: VecDeque::new(),
-            idle: Vec::new(),
+            run_state: RunState::Running,
+            injector: VecDeque::new(),
+            sleeping: Vec::new(),
             live: 0,
             blocked: 0,
-            guests: 0,
+            helpers: 0,
             parallelism,
-            next_number: 0,
-            steals_by_gone: 0,
-            resting: WaitQueue::default(),
+            next_index: 0,
+            steals_of_retired: 0,
+            quiescence_waiters: WaitQueue::default(),
             callers: Vec::new(),
         };
         Arc::new(Self {
             config,
             state: Mutex::new(state),
-            members: Mutex::new(Arc::new(Vec::new())),
-            editions: AtomicUsize::new(0),
-            hungry: AtomicUsize::new(parallelism),
-            submitted: AtomicUsize::new(0),
-            life: AtomicU8::new(Life::Running as u8),
+            workers: Mutex::new(Arc::new(Vec::new())),
+            epoch: AtomicUsize::new(0),
+            wakeable: AtomicUsize::new(parallelism),
+            submission_count: AtomicUsize::new(0),
+            run_state: AtomicU8::new(RunState::Running as u8),
             termination: Termination::default(),
             clock: Clock::current(),
         })
@@ -164,84 +151,84 @@ impl Core {
         &self.clock
     }
 
-    pub(super) fn members(&self) -> Arc<Members> {
-        Arc::clone(&self.members.lock())
+    pub(super) fn workers(&self) -> Arc<Workers> {
+        Arc::clone(&self.workers.lock())
     }
 
     /// Lets others steal from this one.
-    pub(super) fn enter(&self, member: &Arc<Member>) {
-        let mut members = self.members.lock();
-        let mut new = members.to_vec();
-        new.push(Arc::clone(member));
-        *members = Arc::new(new);
-        self.editions.fetch_add(1, Ordering::Release);
+    pub(super) fn enter(&self, info: &Arc<WorkerInfo>) {
+        let mut workers = self.workers.lock();
+        let mut new = workers.to_vec();
+        new.push(Arc::clone(info));
+        *workers = Arc::new(new);
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// Takes one off the list; under the lock of the state, so that no steal is counted twice.
-    pub(super) fn exit(&self, state: &mut State, member: &Arc<Member>) {
-        let mut members = self.members.lock();
-        let others = members.iter().filter(|other| !Arc::ptr_eq(other, member));
+    pub(super) fn exit(&self, state: &mut State, info: &Arc<WorkerInfo>) {
+        let mut workers = self.workers.lock();
+        let others = workers.iter().filter(|other| !Arc::ptr_eq(other, info));
         let others = Arc::new(others.cloned().collect());
-        *members = others;
-        self.editions.fetch_add(1, Ordering::Release);
-        state.steals_by_gone += member.steals();
+        *workers = others;
+        self.epoch.fetch_add(1, Ordering::Release);
+        state.steals_of_retired += info.steals();
     }
 
-    /// How far the pool's life has come.
+    /// How far the pool's run_state has come.
     #[inline]
-    pub(super) fn life(&self) -> Life {
-        Life::from_number(self.life.load(Ordering::Acquire))
+    pub(super) fn run_state(&self) -> RunState {
+        RunState::from_number(self.run_state.load(Ordering::Acquire))
     }
 
-    pub(super) fn set_life(&self, state: &mut State, life: Life) {
-        state.life = life;
-        self.life.store(life as u8, Ordering::Release);
+    pub(super) fn set_run_state(&self, state: &mut State, run_state: RunState) {
+        state.run_state = run_state;
+        self.run_state.store(run_state as u8, Ordering::Release);
     }
 
     /// Whether the pool drops what has not started.
     #[inline]
     pub(super) fn is_stopping(&self) -> bool {
-        self.life() > Life::Shutdown
+        self.run_state() > RunState::Shutdown
     }
 
     /// Whether somebody would take work; only a hint.
     #[inline]
-    pub(super) fn is_hungry(&self) -> bool {
-        self.hungry.load(Ordering::Relaxed) != 0
+    pub(super) fn has_wakeable(&self) -> bool {
+        self.wakeable.load(Ordering::Relaxed) != 0
     }
 
     /// Whether a deque holds work.
-    pub(super) fn has_forked(&self) -> bool {
-        self.members().iter().any(|member| member.stealer.len() > 0)
+    pub(super) fn has_forks(&self) -> bool {
+        self.workers().iter().any(|info| info.stealer.len() > 0)
     }
 
     /// Has somebody take the work that was just pushed, if somebody would.
     #[inline]
-    pub(super) fn announce_work(self: &Arc<Self>) {
+    pub(super) fn notify_work(self: &Arc<Self>) {
         // Mutant: hunger is looked at before the work is there to be seen.
         if !mutant!("announce_has_no_fence") {
             fence(Ordering::SeqCst);
         }
-        if self.is_hungry() {
-            self.feed_one();
+        if self.has_wakeable() {
+            self.wake_one();
         }
     }
 
     /// Has somebody take what is left when one has found work: a chain of wake-ups instead of a herd,
     /// which ends where the work does.
-    pub(super) fn announce_more(self: &Arc<Self>) {
+    pub(super) fn notify_more(self: &Arc<Self>) {
         fence(Ordering::SeqCst);
-        if self.is_hungry() && (self.has_forked() || !self.lock().submissions.is_empty()) {
-            self.feed_one();
+        if self.has_wakeable() && (self.has_forks() || !self.lock().injector.is_empty()) {
+            self.wake_one();
         }
     }
 
     /// Wakes a sleeper, or starts a worker.
     #[cold]
-    pub(super) fn feed_one(self: &Arc<Self>) {
+    pub(super) fn wake_one(self: &Arc<Self>) {
         let mut state = self.lock();
-        if let Some(sleeper) = state.idle.pop() {
-            self.show_hunger(&state);
+        if let Some(sleeper) = state.sleeping.pop() {
+            self.publish_wakeable(&state);
             drop(state);
             sleeper.wake();
         } else if state.may_grow(self.config.spares) {
@@ -250,95 +237,103 @@ impl Core {
     }
 
     /// As many as there is work for, as far as they are missing.
-    pub(super) fn feed_queued(self: &Arc<Self>) {
-        let forked: usize = self.members().iter().map(|m| m.stealer.len()).sum();
-        let queued = self.lock().submissions.len() + forked;
+    pub(super) fn wake_for_queued(self: &Arc<Self>) {
+        let forked: usize = self.workers().iter().map(|m| m.stealer.len()).sum();
+        let queued = self.lock().injector.len() + forked;
         for _ in 0..queued {
             let state = self.lock();
-            if state.idle.is_empty() && !state.may_grow(self.config.spares) {
+            if state.sleeping.is_empty() && !state.may_grow(self.config.spares) {
                 return;
             }
             drop(state);
-            self.feed_one();
+            self.wake_one();
         }
     }
 
-    /// Writes `hungry` after a change of what it depends on.
-    pub(super) fn show_hunger(&self, state: &State) {
+    /// Writes `wakeable` after a change of what it depends on.
+    pub(super) fn publish_wakeable(&self, state: &State) {
         let missing = (state.parallelism + state.blocked).saturating_sub(state.live);
-        self.hungry
-            .store(state.idle.len() + missing, Ordering::SeqCst);
+        self.wakeable
+            .store(state.sleeping.len() + missing, Ordering::SeqCst);
     }
 
     /// A worker found nothing. It sleeps, for as long as keep-alive, or ends.
-    pub(super) fn rest(self: &Arc<Self>, member: &Arc<Member>, me: &Arc<ThreadContext>) -> Rest {
+    pub(super) fn sleep_or_retire(
+        self: &Arc<Self>,
+        info: &Arc<WorkerInfo>,
+        me: &Arc<ThreadContext>,
+    ) -> Idle {
         {
             let mut state = self.lock();
-            if let Some(work) = state.submissions.pop_front() {
-                return Rest::Submission(work);
+            if let Some(work) = state.injector.pop_front() {
+                return Idle::Run(work);
             }
             let surplus = state.live - state.blocked > state.parallelism;
-            if surplus || state.life > Life::Shutdown {
-                return Rest::Leave;
+            if surplus || state.run_state > RunState::Shutdown {
+                return Idle::Retire;
             }
-            state.idle.push(Arc::clone(member));
-            self.show_hunger(&state);
-            self.settle(state);
+            state.sleeping.push(Arc::clone(info));
+            self.publish_wakeable(&state);
+            self.try_terminate(state);
         }
         fence(Ordering::SeqCst);
-        // Mutant: what was pushed before `hungry` was written is not seen.
-        if !mutant!("rest_looks_once") && self.has_forked() {
-            self.unrest(member);
-            return Rest::Look;
+        // Mutant: what was pushed before `wakeable` was written is not seen.
+        if !mutant!("rest_looks_once") && self.has_forks() {
+            self.cancel_sleep(info);
+            return Idle::Search;
         }
-        self.doze(member, me)
+        self.sleep(info, me)
     }
 
-    fn doze(&self, member: &Arc<Member>, me: &Arc<ThreadContext>) -> Rest {
+    fn sleep(&self, info: &Arc<WorkerInfo>, me: &Arc<ThreadContext>) -> Idle {
         let deadline = Deadline::after(self.config.keep_alive);
         loop {
             let woken = me.park_uninterruptibly(deadline);
             let mut state = self.lock();
-            let Some(at) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, member)) else {
-                return Rest::Look;
+            let Some(at) = state
+                .sleeping
+                .iter()
+                .position(|idle| Arc::ptr_eq(idle, info))
+            else {
+                return Idle::Search;
             };
-            if state.life > Life::Shutdown || woken == ParkResult::TimedOut {
-                state.idle.swap_remove(at);
-                self.show_hunger(&state);
-                return if state.submissions.is_empty() {
-                    Rest::Leave
+            if state.run_state > RunState::Shutdown || woken == ParkResult::TimedOut {
+                state.sleeping.swap_remove(at);
+                self.publish_wakeable(&state);
+                return if state.injector.is_empty() {
+                    Idle::Retire
                 } else {
-                    Rest::Look
+                    Idle::Search
                 };
             }
         }
     }
 
-    fn unrest(&self, member: &Arc<Member>) {
+    fn cancel_sleep(&self, info: &Arc<WorkerInfo>) {
         let mut state = self.lock();
-        state.idle.retain(|idle| !Arc::ptr_eq(idle, member));
-        self.show_hunger(&state);
+        state.sleeping.retain(|idle| !Arc::ptr_eq(idle, info));
+        self.publish_wakeable(&state);
     }
 
     /// Takes work from outside; gives it back if the pool takes none.
-    pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<Taken, Work> {
+    pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<Accepted, Work> {
         let taken = self.submit_quietly(work)?;
-        self.announce_work();
+        self.notify_work();
         Ok(taken)
     }
 
     /// The same, and wakes nobody.
-    pub(super) fn submit_quietly(&self, work: Work) -> Result<Taken, Work> {
+    pub(super) fn submit_quietly(&self, work: Work) -> Result<Accepted, Work> {
         let mut state = self.lock();
-        if state.life != Life::Running {
+        if state.run_state != RunState::Running {
             return Err(work);
         }
-        state.submissions.push_back(work);
-        self.submitted.fetch_add(1, Ordering::Relaxed);
+        state.injector.push_back(work);
+        self.submission_count.fetch_add(1, Ordering::Relaxed);
         Ok(if state.parallelism == 0 {
-            Taken::ForNobody
+            Accepted::WithoutWorkers
         } else {
-            Taken::ForWorkers
+            Accepted::ForWorkers
         })
     }
 
@@ -348,39 +343,39 @@ impl Core {
         let submitted = {
             let mut state = self.lock();
             state.blocked += 1;
-            self.show_hunger(&state);
-            !state.submissions.is_empty()
+            self.publish_wakeable(&state);
+            !state.injector.is_empty()
         };
         fence(Ordering::SeqCst);
         // Mutant: what is queued waits as long as the worker does.
-        if !mutant!("block_feeds_nobody") && (submitted || self.has_forked()) {
-            self.feed_one();
+        if !mutant!("block_feeds_nobody") && (submitted || self.has_forks()) {
+            self.wake_one();
         }
     }
 
     pub(super) fn end_block(&self) {
         let mut state = self.lock();
         state.blocked -= 1;
-        self.show_hunger(&state);
+        self.publish_wakeable(&state);
     }
 
     pub(super) fn set_parallelism(self: &Arc<Self>, parallelism: usize) -> usize {
         let mut state = self.lock();
         let former = std::mem::replace(&mut state.parallelism, parallelism);
-        self.show_hunger(&state);
+        self.publish_wakeable(&state);
         drop(state);
         // Those that sleep look whether there are too many; those that are missing are started.
-        self.feed_all();
-        self.feed_queued();
+        self.wake_all();
+        self.wake_for_queued();
         former
     }
 
     /// Wakes everybody who sleeps.
-    pub(super) fn feed_all(&self) {
+    pub(super) fn wake_all(&self) {
         let sleepers = {
             let mut state = self.lock();
-            let sleepers = std::mem::take(&mut state.idle);
-            self.show_hunger(&state);
+            let sleepers = std::mem::take(&mut state.sleeping);
+            self.publish_wakeable(&state);
             sleepers
         };
         for sleeper in sleepers {
@@ -390,27 +385,27 @@ impl Core {
 
     /// Somebody's work, oldest first.
     pub(super) fn steal(&self) -> Option<Work> {
-        steal_from(&self.members(), 0)
+        steal_from(&self.workers(), 0)
     }
 
     /// How often the list of workers was replaced; one that is taken after this is as new at least.
     #[inline]
-    pub(super) fn editions(&self) -> usize {
-        self.editions.load(Ordering::Acquire)
+    pub(super) fn epoch(&self) -> usize {
+        self.epoch.load(Ordering::Acquire)
     }
 
     /// A part of what the worker with this number is at.
-    pub(super) fn steal_part(&self, number: usize) -> Option<JobRef> {
-        let members = self.members();
-        let member = members.iter().find(|member| member.number == number)?;
-        member.stealer.steal_part()?.into_job()
+    pub(super) fn steal_join_job(&self, index: usize) -> Option<JobRef> {
+        let workers = self.workers();
+        let info = workers.iter().find(|info| info.index == index)?;
+        info.stealer.steal_join_job()?.into_job()
     }
 
     /// The number of the worker that runs this task, as far as it is known.
     pub(super) fn runner_of(&self, id: TaskId) -> Option<usize> {
-        let members = self.members();
-        let runner = members.iter().find(|member| member.runs(id.as_u64()));
-        runner.map(|member| member.number)
+        let workers = self.workers();
+        let runner = workers.iter().find(|info| info.runs(id.as_u64()));
+        runner.map(|info| info.index)
     }
 
     /// Whether there is no worker; one that is being made counts.
@@ -419,49 +414,34 @@ impl Core {
     }
 
     /// How much was ever submitted.
-    pub(super) fn submitted(&self) -> usize {
-        self.submitted.load(Ordering::Relaxed)
+    pub(super) fn submission_count(&self) -> usize {
+        self.submission_count.load(Ordering::Relaxed)
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {
-        self.lock().submissions.pop_front()
+        self.lock().injector.pop_front()
     }
 
     /// Takes out the first submission of this kind.
     pub(super) fn take_submission_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let mut state = self.lock();
-        let at = state.submissions.iter().position(wanted)?;
-        state.submissions.remove(at)
+        let at = state.injector.iter().position(wanted)?;
+        state.injector.remove(at)
     }
 
     /// A job that [`shutdown_now`](Self::shutdown_now) has moved from its deque to the submissions.
-    pub(super) fn take_kept(&self, group: usize) -> Option<Work> {
+    pub(super) fn take_moved(&self, waiter: usize) -> Option<Work> {
         // Under the lock, so that who misses a job finds it: it is moved under the lock too.
-        if self.lock().life > Life::Shutdown {
-            return self.take_submission_if(|work| work.group() == Some(group));
+        if self.lock().run_state > RunState::Shutdown {
+            return self.take_submission_if(|work| work.waiter() == Some(waiter));
         }
         None
     }
 
     pub(super) fn take_submitted_task(&self) -> Option<Task> {
         let taken = self.take_submission_if(|work| !work.is_job())?;
-        self.settle(self.lock());
+        self.try_terminate(self.lock());
         taken.into_task()
-    }
-
-    pub(super) fn figures(&self) -> Figures {
-        let state = self.lock();
-        let members = self.members();
-        let steals: u64 = members.iter().map(|member| member.steals()).sum();
-        Figures {
-            parallelism: state.parallelism,
-            live: state.live,
-            active: state.live - state.idle.len(),
-            running: state.live.saturating_sub(state.idle.len() + state.blocked),
-            steals: state.steals_by_gone + steals,
-            queued_tasks: members.iter().map(|member| member.stealer.len()).sum(),
-            queued_submissions: state.submissions.len(),
-        }
     }
 
     /// Reports a failure that nobody else will.
@@ -475,42 +455,34 @@ impl Core {
 
 /// Who is to do what was submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum Accepted {
     ForWorkers,
     /// There are to be no workers.
-    ForNobody,
+    WithoutWorkers,
 }
 
 /// What a worker that found nothing does next.
-pub(super) enum Rest {
-    Submission(Work),
-    Look,
-    Leave,
+pub(super) enum Idle {
+    Run(Work),
+    Search,
+    Retire,
 }
 
 impl State {
     /// Whether one more worker may be started.
     pub(super) fn may_grow(&self, spares: usize) -> bool {
-        let is_open = match self.life {
-            Life::Running | Life::Shutdown => true,
+        let is_open = match self.run_state {
+            RunState::Running | RunState::Shutdown => true,
             // Somebody waits for what is still there.
-            Life::Stop => !self.submissions.is_empty(),
-            Life::Terminated => false,
+            RunState::Stop => !self.injector.is_empty(),
+            RunState::Terminated => false,
         };
         is_open
             && self.live - self.blocked < self.parallelism
             && self.live < self.parallelism + spares
     }
 
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.submissions.is_empty() && self.idle.len() == self.live && self.guests == 0
-    }
-}
-
-impl fmt::Debug for Core {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core")
-            .field("figures", &self.figures())
-            .finish_non_exhaustive()
+    pub(super) fn is_quiescent(&self) -> bool {
+        self.injector.is_empty() && self.sleeping.len() == self.live && self.helpers == 0
     }
 }

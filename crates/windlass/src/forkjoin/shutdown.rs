@@ -3,34 +3,34 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::core::{Core, Life, State};
 use super::job::Work;
+use super::shared::{RunState, Shared, State};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, MutexGuard, mutant};
 use crate::task::{Cancellation, Task};
 use crate::unwind::ignore_panic;
 use crate::waiting::{Wait, Wakeup, wait};
 
-impl Core {
+impl Shared {
     /// Looks whether everything has come to rest, and whether that is the end.
-    pub(super) fn settle(&self, mut state: MutexGuard<'_, State>) {
+    pub(super) fn try_terminate(&self, mut state: MutexGuard<'_, State>) {
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let mut sleepers = Vec::new();
-        if state.is_at_rest() && !self.has_forked() {
-            wakeups = state.resting.signal(usize::MAX);
-            if state.life == Life::Shutdown {
+        if state.is_quiescent() && !self.has_forks() {
+            wakeups = state.quiescence_waiters.signal(usize::MAX);
+            if state.run_state == RunState::Shutdown {
                 // Nobody can submit any more: those that sleep have nothing to wait for.
-                self.set_life(&mut state, Life::Stop);
+                self.set_run_state(&mut state, RunState::Stop);
                 // Mutant: those that sleep are not told.
                 if !mutant!("settle_wakes_nobody") {
-                    sleepers = std::mem::take(&mut state.idle);
+                    sleepers = std::mem::take(&mut state.sleeping);
                 }
             }
-            if state.life == Life::Stop && state.live == 0 {
-                self.set_life(&mut state, Life::Terminated);
+            if state.run_state == RunState::Stop && state.live == 0 {
+                self.set_run_state(&mut state, RunState::Terminated);
             }
         }
-        let is_over = state.life == Life::Terminated;
+        let is_over = state.run_state == RunState::Terminated;
         drop(state);
         drop(wakeups);
         for sleeper in sleepers {
@@ -43,42 +43,42 @@ impl Core {
 
     pub(super) fn shutdown(self: &Arc<Self>) {
         let mut state = self.lock();
-        let life = state.life.max(Life::Shutdown);
-        self.set_life(&mut state, life);
-        self.settle(state);
+        let run_state = state.run_state.max(RunState::Shutdown);
+        self.set_run_state(&mut state, run_state);
+        self.try_terminate(state);
         // What nobody could be found for so far gets another chance.
-        self.feed_queued();
+        self.wake_for_queued();
     }
 
     /// Stops: what has not started is dropped, what runs is interrupted.
     pub(super) fn shutdown_now(self: &Arc<Self>) {
         let mut state = self.lock();
-        if state.life == Life::Terminated {
+        if state.run_state == RunState::Terminated {
             return;
         }
-        self.set_life(&mut state, Life::Stop);
+        self.set_run_state(&mut state, RunState::Stop);
         let dropped = self.take_tasks(&mut state);
         let callers = state.callers.clone();
         drop(state);
         for task in dropped {
             ignore_panic(|| task.abandon(Cancellation::Drained));
         }
-        for member in self.members().iter() {
-            member.interrupt();
+        for info in self.workers().iter() {
+            info.interrupt();
         }
-        self.feed_all();
-        self.feed_queued();
+        self.wake_all();
+        self.wake_for_queued();
         callers.iter().for_each(|caller| caller.unpark());
-        self.settle(self.lock());
+        self.try_terminate(self.lock());
     }
 
     /// Takes out all tasks that nobody has started. Jobs stay, as submissions: somebody waits for
     /// them, with them on his stack.
     fn take_tasks(&self, state: &mut State) -> Vec<Task> {
-        let members = self.members();
-        let deques = members.iter().map(|member| &member.stealer);
+        let workers = self.workers();
+        let deques = workers.iter().map(|info| &info.stealer);
         let forked = deques.flat_map(|stealer| std::iter::from_fn(|| stealer.steal()));
-        let submitted = std::mem::take(&mut state.submissions);
+        let submitted = std::mem::take(&mut state.injector);
         let mut tasks = Vec::new();
         let mut jobs = VecDeque::new();
         for work in submitted.into_iter().chain(forked) {
@@ -87,7 +87,7 @@ impl Core {
                 Work::Task(task, _) => tasks.push(task),
             }
         }
-        state.submissions = jobs;
+        state.injector = jobs;
         tasks
     }
 
@@ -95,16 +95,16 @@ impl Core {
     pub(super) fn drain(self: &Arc<Self>) -> Vec<Task> {
         let mut state = self.lock();
         let tasks = self.take_tasks(&mut state);
-        self.settle(state);
+        self.try_terminate(state);
         // Jobs that were in a deque are submissions now.
-        self.feed_queued();
+        self.wake_for_queued();
         tasks
     }
 
     /// Whether nothing is queued and nobody works.
     pub(super) fn is_quiescent(&self) -> bool {
         let state = self.lock();
-        state.is_at_rest() && !self.has_forked()
+        state.is_quiescent() && !self.has_forks()
     }
 
     /// Waits until nothing is queued and nobody works, whatever interrupts come.
@@ -112,13 +112,19 @@ impl Core {
         let mut interrupted = false;
         let mut state = self.lock();
         let is_quiescent = loop {
-            if state.is_at_rest() && !self.has_forked() {
+            if state.is_quiescent() && !self.has_forks() {
                 break true;
             }
             if deadline.has_passed() {
                 break false;
             }
-            let waited = wait(&self.state, state, |state| &mut state.resting, (), deadline);
+            let waited = wait(
+                &self.state,
+                state,
+                |state| &mut state.quiescence_waiters,
+                (),
+                deadline,
+            );
             state = waited.guard;
             interrupted |= waited.how == Wait::Interrupted;
         };

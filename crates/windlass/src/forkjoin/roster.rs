@@ -7,8 +7,8 @@ use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) number: usize,
+pub(super) struct WorkerInfo {
+    pub(super) index: usize,
     pub(super) stealer: Stealer,
     context: OnceLock<Arc<ThreadContext>>,
     /// The task that it runs, as a number; zero for none, or if its deque holds older work. Only a
@@ -18,10 +18,10 @@ pub(super) struct Member {
     steals: AtomicU64,
 }
 
-impl Member {
-    pub(super) fn new(number: usize, stealer: Stealer) -> Arc<Self> {
+impl WorkerInfo {
+    pub(super) fn new(index: usize, stealer: Stealer) -> Arc<Self> {
         Arc::new(Self {
-            number,
+            index,
             stealer,
             context: OnceLock::new(),
             current: AtomicU64::new(0),
