@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use recording::{Blocker, CountingFactory, Log, assert_at_rest, finish, fixed};
 use windlass::clock::TestClock;
 use windlass::interrupt;
-use windlass::pool::Life;
+use windlass::pool::PoolState;
 use windlass::queue::{Blocking, Discipline};
 use windlass::task::{Cancellation, ExecutionError, Task};
 use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
@@ -279,9 +279,9 @@ fn the_state_only_moves_on() {
         pool.prestart_all_core_threads();
         let watched = pool.clone();
         let watcher = interrupt::spawn(move || {
-            let mut last = Life::Running;
-            while last != Life::Terminated {
-                let now = watched.stats().life;
+            let mut last = PoolState::Running;
+            while last != PoolState::Terminated {
+                let now = watched.stats().state;
                 assert!(now >= last, "{now:?} after {last:?}");
                 last = now;
             }

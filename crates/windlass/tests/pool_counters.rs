@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use recording::{Blocker, assert_at_rest, finish, fixed};
-use windlass::pool::Life;
+use windlass::pool::PoolState;
 use windlass::queue::{ArrayBlockingQueue, BlockingQueue};
 use windlass::testing::{Gate, Latch, until};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
@@ -257,7 +257,7 @@ fn the_printed_form_shows_state_sizes_and_counts() {
     finish(&pool);
     let figures = "pool size = 0, active threads = 0, queued tasks = 0, completed tasks = 3";
     assert_eq!(pool.stats().to_string(), expect("Terminated", figures));
-    assert_eq!(pool.stats().life, Life::Terminated);
+    assert_eq!(pool.stats().state, PoolState::Terminated);
 }
 
 /// TPE-119
@@ -298,7 +298,7 @@ fn one_snapshot_says_it_all() {
     started.wait();
     pool.execute(|| ()).unwrap_err();
     let stats = pool.stats();
-    assert_eq!(stats.life, Life::Running);
+    assert_eq!(stats.state, PoolState::Running);
     assert_eq!((stats.pool_size, stats.largest_pool_size), (2, 2));
     assert_eq!((stats.active_count, stats.queue_len), (2, 3));
     assert_eq!(stats.queue_remaining_capacity, Some(0));

@@ -11,7 +11,7 @@ use windlass::executors::Unconfigurable;
 use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
 use windlass::pool::{
     AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardOldestPolicy,
-    DiscardPolicy, Hooks, Life, Outcome, PoolStats, RejectedExecutionHandler, TaskInfo,
+    DiscardPolicy, Hooks, Outcome, PoolState, PoolStats, RejectedExecutionHandler, TaskInfo,
 };
 use windlass::queue::{
     ArrayBlockingQueue, BlockingQueue, CapacityError, DelayQueue, Delayed, Fairness,
@@ -58,7 +58,7 @@ fn executors_and_what_they_are_made_of_can_be_shared() {
     is_send_and_sync::<DefaultThreadFactory>();
     is_send_and_sync::<(AbortPolicy, BlockPolicy, CallerRunsPolicy)>();
     is_send_and_sync::<(DiscardOldestPolicy, DiscardPolicy)>();
-    is_send_and_sync::<(PoolStats, Life, TaskInfo, Outcome, ConfigError)>();
+    is_send_and_sync::<(PoolStats, PoolState, TaskInfo, Outcome, ConfigError)>();
     is_send::<ThreadBody>();
 }
 

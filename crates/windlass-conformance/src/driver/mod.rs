@@ -249,9 +249,9 @@ impl Subject for Driver {
         };
         let stats = pool.stats();
         let mut state = self.errands.state();
-        state.life = match stats.life {
-            windlass::pool::Life::Terminated => Life::Terminated,
-            windlass::pool::Life::Running => Life::Running,
+        state.life = match stats.state {
+            windlass::pool::PoolState::Terminated => Life::Terminated,
+            windlass::pool::PoolState::Running => Life::Running,
             _ => Life::Shutdown,
         };
         state.pool = stats.pool_size;

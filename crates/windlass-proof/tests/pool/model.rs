@@ -1,7 +1,7 @@
 //! A pool as numbers and lists: what it looks like once nothing moves any more.
 
 use windlass::error::CapacityError;
-use windlass::pool::Life;
+use windlass::pool::PoolState;
 use windlass::task::Cancellation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) setup: Setup,
-    pub(crate) life: Life,
+    pub(crate) state: PoolState,
     capacity: Option<usize>,
     pub(crate) workers: u32,
     pub(crate) largest: u32,
@@ -122,7 +122,7 @@ impl Model {
     pub(crate) const fn new(setup: Setup) -> Self {
         Self {
             setup,
-            life: Life::Running,
+            state: PoolState::Running,
             capacity: setup.queue.capacity(),
             workers: 0,
             largest: 0,
@@ -150,7 +150,7 @@ impl Model {
     }
 
     fn is_running(&self) -> bool {
-        self.life == Life::Running
+        self.state == PoolState::Running
     }
 
     fn add_worker(&mut self, first: Option<usize>, limit: u32) -> bool {
@@ -293,7 +293,7 @@ impl Model {
             }
         }
         if !self.is_running() && self.workers == 0 && self.queued.is_empty() {
-            self.life = Life::Terminated;
+            self.state = PoolState::Terminated;
         }
     }
 
@@ -347,7 +347,7 @@ impl Model {
                 Answer::Count(before - self.queued.len())
             }
             Step::Shutdown => {
-                self.life = self.life.max(Life::ShuttingDown);
+                self.state = self.state.max(PoolState::ShuttingDown);
                 Answer::Nothing
             }
             Step::ShutdownNow => self.shutdown_now(),
@@ -356,7 +356,7 @@ impl Model {
     }
 
     fn shutdown_now(&mut self) -> Answer {
-        self.life = self.life.max(Life::ShuttingDown);
+        self.state = self.state.max(PoolState::ShuttingDown);
         let drained = std::mem::take(&mut self.queued);
         for &task in &drained {
             self.cancel_for(task, Cancellation::Drained);

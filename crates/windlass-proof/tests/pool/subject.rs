@@ -280,7 +280,14 @@ impl Drop for Subject {
     }
 }
 
-fn figures(stats: &PoolStats) -> ([usize; 4], [u64; 3], Option<usize>, windlass::pool::Life) {
+fn figures(
+    stats: &PoolStats,
+) -> (
+    [usize; 4],
+    [u64; 3],
+    Option<usize>,
+    windlass::pool::PoolState,
+) {
     (
         [
             stats.pool_size,
@@ -294,11 +301,18 @@ fn figures(stats: &PoolStats) -> ([usize; 4], [u64; 3], Option<usize>, windlass:
             stats.rejected_count,
         ],
         stats.queue_remaining_capacity,
-        stats.life,
+        stats.state,
     )
 }
 
-fn expected(model: &Model) -> ([usize; 4], [u64; 3], Option<usize>, windlass::pool::Life) {
+fn expected(
+    model: &Model,
+) -> (
+    [usize; 4],
+    [u64; 3],
+    Option<usize>,
+    windlass::pool::PoolState,
+) {
     let (active, queued) = (model.running.len(), model.queued.len());
     let taken = model.completed + (active + queued) as u64;
     (
@@ -310,7 +324,7 @@ fn expected(model: &Model) -> ([usize; 4], [u64; 3], Option<usize>, windlass::po
         ],
         [model.completed, taken, model.rejected],
         model.remaining(),
-        model.life,
+        model.state,
     )
 }
 

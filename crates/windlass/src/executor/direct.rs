@@ -23,7 +23,7 @@ use crate::termination::Termination;
 #[derive(Debug, Default)]
 pub struct DirectExecutor {
     /// Tasks that run, twice, and one more once it is shut down.
-    life: AtomicUsize,
+    state: AtomicUsize,
     termination: Termination,
 }
 
@@ -44,15 +44,15 @@ impl Executor for DirectExecutor {
         struct Ended<'a>(&'a DirectExecutor);
         impl Drop for Ended<'_> {
             fn drop(&mut self) {
-                if self.0.life.fetch_sub(ONE_TASK, Ordering::SeqCst) == SHUTDOWN + ONE_TASK {
+                if self.0.state.fetch_sub(ONE_TASK, Ordering::SeqCst) == SHUTDOWN + ONE_TASK {
                     self.0.termination.signal();
                 }
             }
         }
         let begun = self
-            .life
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |life| {
-                (life & SHUTDOWN == 0).then_some(life + ONE_TASK)
+            .state
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |state| {
+                (state & SHUTDOWN == 0).then_some(state + ONE_TASK)
             });
         if begun.is_err() {
             return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
@@ -65,7 +65,7 @@ impl Executor for DirectExecutor {
 
 impl ExecutorService for DirectExecutor {
     fn shutdown(&self) {
-        if self.life.fetch_or(SHUTDOWN, Ordering::SeqCst) == 0 {
+        if self.state.fetch_or(SHUTDOWN, Ordering::SeqCst) == 0 {
             self.termination.signal();
         }
     }
@@ -78,7 +78,7 @@ impl ExecutorService for DirectExecutor {
     }
 
     fn is_shutdown(&self) -> bool {
-        self.life.load(Ordering::SeqCst) & SHUTDOWN != 0
+        self.state.load(Ordering::SeqCst) & SHUTDOWN != 0
     }
 
     fn is_terminated(&self) -> bool {

@@ -32,10 +32,10 @@ use crate::unwind::{catch, discard_payload};
 /// assert!(log.lock().unwrap().iter().copied().eq(0..100));
 /// ```
 #[derive(Debug)]
-pub struct SerialExecutor<E: Executor + 'static>(Arc<Line<E>>);
+pub struct SerialExecutor<E: Executor + 'static>(Arc<Inner<E>>);
 
 #[derive(Debug)]
-struct Line<E> {
+struct Inner<E> {
     executor: E,
     state: Mutex<State>,
 }
@@ -43,14 +43,14 @@ struct Line<E> {
 /// Runners have numbers, so that the end of one is not taken for the end of a later one.
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Task>,
+    queue: VecDeque<Task>,
     /// The runner that is with the other executor, or on its way there.
     runner: Option<u64>,
     last_runner: u64,
     /// The runner that another runner is just handing over.
-    handed_over: Option<u64>,
+    submitting: Option<u64>,
     /// A runner that the other executor ran while it was being handed over, on the same thread.
-    came_back: Option<u64>,
+    ran_inline: Option<u64>,
 }
 
 impl State {
@@ -64,7 +64,7 @@ impl State {
 impl<E: Executor + 'static> SerialExecutor<E> {
     /// Makes a serial executor on top of another one.
     pub fn new(executor: E) -> Self {
-        Self(Arc::new(Line {
+        Self(Arc::new(Inner {
             executor,
             state: Mutex::new(State::default()),
         }))
@@ -79,7 +79,7 @@ impl<E: Executor + 'static> SerialExecutor<E> {
     /// How many tasks wait for their turn.
     #[must_use]
     pub fn queue_len(&self) -> usize {
-        self.0.state.lock().waiting.len()
+        self.0.state.lock().queue.len()
     }
 }
 
@@ -88,18 +88,18 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
         let id = task.id();
         let number = {
             let mut state = self.0.state.lock();
-            state.waiting.push_back(task);
+            state.queue.push_back(task);
             if state.runner.is_some() {
                 return Ok(());
             }
             state.new_runner()
         };
-        let Err(refused) = self.0.send_runner(number, None) else {
+        let Err(refused) = self.0.submit_runner(number, None) else {
             return Ok(());
         };
         // Nobody will run what waits: this task goes back, the others have no runner either.
         let mut mine = None;
-        for task in self.0.take_waiting(number) {
+        for task in self.0.take_queued(number) {
             if task.id() == id {
                 mine = Some(task);
             } else {
@@ -117,43 +117,43 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
     }
 }
 
-impl<E: Executor + 'static> Line<E> {
-    /// Gives the other executor a task that runs the first of the line.
-    fn send_runner(
+impl<E: Executor + 'static> Inner<E> {
+    /// Gives the other executor a task that runs the first queued task.
+    fn submit_runner(
         self: &Arc<Self>,
         number: u64,
-        sender: Option<Arc<ThreadContext>>,
+        submitter: Option<Arc<ThreadContext>>,
     ) -> Result<(), RejectedExecution> {
         let runner = Runner {
-            line: Some(Arc::clone(self)),
+            inner: Some(Arc::clone(self)),
             number,
-            sender,
+            submitter,
         };
         self.executor.execute_task(Task::new(move || runner.run()))
     }
 
     /// Takes all that waits, if it waits for this runner, which will not come.
-    fn take_waiting(&self, number: u64) -> VecDeque<Task> {
+    fn take_queued(&self, number: u64) -> VecDeque<Task> {
         let mut state = self.state.lock();
         if state.runner != Some(number) {
             return VecDeque::new();
         }
         state.runner = None;
-        std::mem::take(&mut state.waiting)
+        std::mem::take(&mut state.queue)
     }
 
-    /// Runs the first of the line, and then those for which no other thread is to be had.
-    fn run_first(self: &Arc<Self>) {
+    /// Runs the first queued task, and then those for which no other thread is to be had.
+    fn run_tasks(self: &Arc<Self>) {
         let mut panic = None;
         loop {
-            let next = self.state.lock().waiting.pop_front();
+            let next = self.state.lock().queue.pop_front();
             if let Some(Err(payload)) = next.map(|task| catch(|| task.run())) {
                 match panic {
                     None => panic = Some(payload),
                     Some(_) => discard_payload(payload),
                 }
             }
-            if !self.hand_over() {
+            if !self.continue_elsewhere() {
                 break;
             }
         }
@@ -164,28 +164,33 @@ impl<E: Executor + 'static> Line<E> {
 
     /// Sends a runner for what still waits; true if this thread has to be it.
     ///
-    /// So it is where the other executor runs tasks in place: calling the line from within itself
+    /// So it is where the other executor runs tasks in place: calling itself recursively
     /// would take stack for each task in it.
-    fn hand_over(self: &Arc<Self>) -> bool {
+    fn continue_elsewhere(self: &Arc<Self>) -> bool {
         let number = {
             let mut state = self.state.lock();
-            if state.waiting.is_empty() {
+            if state.queue.is_empty() {
                 state.runner = None;
                 return false;
             }
             let number = state.new_runner();
-            state.handed_over = Some(number);
+            state.submitting = Some(number);
             number
         };
-        let sent = self.send_runner(number, Some(ThreadContext::current()));
-        let came_back = {
+        let sent = self.submit_runner(number, Some(ThreadContext::current()));
+        let ran_inline = {
             let mut state = self.state.lock();
-            state.handed_over.take_if(|handed| *handed == number);
-            state.came_back.take_if(|back| *back == number).is_some()
+            state.submitting.take_if(|submitting| *submitting == number);
+            state
+                .ran_inline
+                .take_if(|inline| *inline == number)
+                .is_some()
         };
-        let Err(refused) = sent else { return came_back };
+        let Err(refused) = sent else {
+            return ran_inline;
+        };
         if refused.reason() == RejectionReason::Shutdown {
-            for task in self.take_waiting(number) {
+            for task in self.take_queued(number) {
                 task.abandon(Cancellation::Rejected);
             }
             return false;
@@ -200,32 +205,34 @@ impl<E: Executor + 'static> Line<E> {
     }
 }
 
-/// Runs one task of the line, and sends the next runner.
+/// Runs one queued task, and submits the next runner.
 struct Runner<E: Executor + 'static> {
-    line: Option<Arc<Line<E>>>,
+    inner: Option<Arc<Inner<E>>>,
     number: u64,
     /// The thread of the runner that sends this one.
-    sender: Option<Arc<ThreadContext>>,
+    submitter: Option<Arc<ThreadContext>>,
 }
 
 impl<E: Executor + 'static> Runner<E> {
     fn run(mut self) {
-        let Some(line) = self.line.take() else { return };
-        if !self.is_inside_its_sender(&line) {
-            line.run_first();
+        let Some(inner) = self.inner.take() else {
+            return;
+        };
+        if !self.runs_inline(&inner) {
+            inner.run_tasks();
         }
     }
 
-    /// Whether the other executor runs this in place; then the sender is told to go on itself.
-    fn is_inside_its_sender(&self, line: &Line<E>) -> bool {
-        let Some(sender) = &self.sender else {
+    /// Whether the other executor runs this in place; then the submitter is told to go on itself.
+    fn runs_inline(&self, inner: &Inner<E>) -> bool {
+        let Some(submitter) = &self.submitter else {
             return false;
         };
-        let mut state = line.state.lock();
-        let inside = state.handed_over == Some(self.number)
-            && ThreadContext::with_current(|me| Arc::ptr_eq(me, sender));
+        let mut state = inner.state.lock();
+        let inside = state.submitting == Some(self.number)
+            && ThreadContext::with_current(|me| Arc::ptr_eq(me, submitter));
         if inside {
-            state.came_back = Some(self.number);
+            state.ran_inline = Some(self.number);
         }
         inside
     }
@@ -234,8 +241,8 @@ impl<E: Executor + 'static> Runner<E> {
 /// The other executor threw the runner away: what waits for it will not run either.
 impl<E: Executor + 'static> Drop for Runner<E> {
     fn drop(&mut self) {
-        if let Some(line) = self.line.take() {
-            for task in line.take_waiting(self.number) {
+        if let Some(inner) = self.inner.take() {
+            for task in inner.take_queued(self.number) {
                 task.abandon(Cancellation::Discarded);
             }
         }
@@ -254,16 +261,16 @@ mod models {
 
     /// Keeps its tasks for whoever runs them.
     #[derive(Default)]
-    struct Shelf(Mutex<Vec<Task>>);
+    struct TaskStack(Mutex<Vec<Task>>);
 
-    impl Executor for Shelf {
+    impl Executor for TaskStack {
         fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
             self.0.lock().push(task);
             Ok(())
         }
     }
 
-    impl Shelf {
+    impl TaskStack {
         fn run_all(&self) {
             loop {
                 let next = self.0.lock().pop();
@@ -278,12 +285,12 @@ mod models {
     #[test]
     fn two_tasks_both_run_and_never_at_once() {
         model(|| {
-            let shelf = Arc::new(Shelf::default());
-            let serial = SerialExecutor::new(Arc::clone(&shelf));
+            let stack = Arc::new(TaskStack::default());
+            let serial = SerialExecutor::new(Arc::clone(&stack));
             let worker = {
-                let shelf = Arc::clone(&shelf);
+                let stack = Arc::clone(&stack);
                 thread::Builder::new()
-                    .spawn(move || shelf.run_all())
+                    .spawn(move || stack.run_all())
                     .unwrap()
             };
             let (running, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -296,10 +303,10 @@ mod models {
                 };
                 serial.execute_task(Task::new(body)).unwrap();
             }
-            shelf.run_all();
+            stack.run_all();
             worker.join().unwrap();
-            // What the worker handed over after this thread had found the shelf empty.
-            shelf.run_all();
+            // What the worker handed over after this thread had found the stack empty.
+            stack.run_all();
             assert_eq!(ended.load(Ordering::SeqCst), 2);
         });
     }

@@ -44,32 +44,32 @@ struct State {
     shutdown: bool,
     stopping: bool,
     live: Vec<Entry>,
-    next_ticket: u64,
+    next_id: u64,
 }
 
 /// A task that runs or is about to, and its thread once that is known. Not by the task's id: a
 /// `FutureTask` can be here more than once.
 #[derive(Debug)]
 struct Entry {
-    ticket: u64,
+    id: u64,
     thread: Option<Arc<ThreadContext>>,
 }
 
 /// A task on its way to its thread.
 struct Launch {
     shared: Arc<Shared>,
-    ticket: u64,
-    task: Arc<Mutex<Stage>>,
+    id: u64,
+    task: Arc<Mutex<PendingTask>>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum PendingTask {
     /// The factory has not answered yet.
-    Asked(Task),
-    /// The factory has promised a thread.
-    Promised(Task),
+    Requested(Task),
+    /// The factory returned `Ok`.
+    Accepted(Task),
     /// The factory dropped what the thread was to run, before it answered.
-    Void(Task),
+    Dropped(Task),
     /// The thread has it, or nobody will.
     Taken,
 }
@@ -108,27 +108,24 @@ impl Default for ThreadPerTaskExecutor {
 
 impl Shared {
     /// Enters a task, unless none is taken any more.
-    fn enter(&self) -> Option<u64> {
+    fn register(&self) -> Option<u64> {
         let mut state = self.state.lock();
         if state.shutdown {
             return None;
         }
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        state.live.push(Entry {
-            ticket,
-            thread: None,
-        });
-        Some(ticket)
+        let id = state.next_id;
+        state.next_id += 1;
+        state.live.push(Entry { id, thread: None });
+        Some(id)
     }
 
     /// Runs on the new thread.
-    fn run(&self, ticket: u64, task: Task) {
+    fn run(&self, id: u64, task: Task) {
         self.clock.adopt();
         let me = ThreadContext::current();
         let stopping = {
             let mut state = self.state.lock();
-            if let Some(entry) = state.live.iter_mut().find(|entry| entry.ticket == ticket) {
+            if let Some(entry) = state.live.iter_mut().find(|entry| entry.id == id) {
                 entry.thread = Some(Arc::clone(&me));
             }
             state.stopping
@@ -137,16 +134,16 @@ impl Shared {
             me.set_interrupted();
         }
         let ended = catch(|| task.run());
-        self.leave(ticket);
+        self.unregister(id);
         if let Err(payload) = ended {
             discard_payload(payload);
         }
     }
 
-    fn leave(&self, ticket: u64) {
+    fn unregister(&self, id: u64) {
         let last = {
             let mut state = self.state.lock();
-            state.live.retain(|entry| entry.ticket != ticket);
+            state.live.retain(|entry| entry.id != id);
             state.shutdown && state.live.is_empty()
         };
         if last {
@@ -157,66 +154,68 @@ impl Shared {
 
 impl Launch {
     fn run(self) {
-        let stage = std::mem::replace(&mut *self.task.lock(), Stage::Taken);
-        if let Stage::Asked(task) | Stage::Promised(task) = stage {
-            self.shared.run(self.ticket, task);
+        let pending = std::mem::replace(&mut *self.task.lock(), PendingTask::Taken);
+        if let PendingTask::Requested(task) | PendingTask::Accepted(task) = pending {
+            self.shared.run(self.id, task);
         }
     }
 }
 
 /// The factory dropped the body. Before its answer, the submitter sees to the rest; after it
-/// promised a thread, the task is dropped here.
+/// returned `Ok`, the task is dropped here.
 impl Drop for Launch {
     fn drop(&mut self) {
-        let promised = {
-            let mut stage = self.task.lock();
-            match std::mem::replace(&mut *stage, Stage::Taken) {
-                Stage::Asked(task) => {
-                    *stage = Stage::Void(task);
+        let accepted = {
+            let mut pending = self.task.lock();
+            match std::mem::replace(&mut *pending, PendingTask::Taken) {
+                PendingTask::Requested(task) => {
+                    *pending = PendingTask::Dropped(task);
                     None
                 }
-                Stage::Promised(task) => Some(task),
-                Stage::Void(_) | Stage::Taken => None,
+                PendingTask::Accepted(task) => Some(task),
+                PendingTask::Dropped(_) | PendingTask::Taken => None,
             }
         };
-        if let Some(task) = promised {
+        if let Some(task) = accepted {
             drop(task);
-            self.shared.leave(self.ticket);
+            self.shared.unregister(self.id);
         }
     }
 }
 
 impl Executor for ThreadPerTaskExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        let Some(ticket) = self.shared.enter() else {
+        let Some(id) = self.shared.register() else {
             return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
         };
-        let stage = Arc::new(Mutex::new(Stage::Asked(task)));
+        let pending = Arc::new(Mutex::new(PendingTask::Requested(task)));
         let launch = Launch {
             shared: Arc::clone(&self.shared),
-            ticket,
-            task: Arc::clone(&stage),
+            id,
+            task: Arc::clone(&pending),
         };
         let made = catch(|| {
             let body = ThreadBody::new(move || launch.run());
             self.factory.new_thread(body)
         });
-        let promised = matches!(made, Ok(Ok(())));
-        let regained = {
-            let mut stage = stage.lock();
-            match std::mem::replace(&mut *stage, Stage::Taken) {
-                Stage::Asked(task) if promised => {
-                    *stage = Stage::Promised(task);
+        let accepted = matches!(made, Ok(Ok(())));
+        let returned = {
+            let mut pending = pending.lock();
+            match std::mem::replace(&mut *pending, PendingTask::Taken) {
+                PendingTask::Requested(task) if accepted => {
+                    *pending = PendingTask::Accepted(task);
                     None
                 }
-                Stage::Asked(task) | Stage::Promised(task) | Stage::Void(task) => Some(task),
-                Stage::Taken => None,
+                PendingTask::Requested(task)
+                | PendingTask::Accepted(task)
+                | PendingTask::Dropped(task) => Some(task),
+                PendingTask::Taken => None,
             }
         };
-        if regained.is_some() {
-            self.shared.leave(ticket);
+        if returned.is_some() {
+            self.shared.unregister(id);
         }
-        match (made, regained) {
+        match (made, returned) {
             (Err(payload), _) => std::panic::resume_unwind(payload),
             (Ok(_), None) => Ok(()),
             (Ok(made), Some(task)) => {

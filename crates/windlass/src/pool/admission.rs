@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::rejection::Saturated;
 use super::shared::Shared;
-use super::spawn::{Bound, NotStarted};
+use super::spawn::SizeLimit;
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
@@ -32,8 +32,11 @@ impl TaskSink for &Arc<Shared> {
     #[inline(always)]
     fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output {
         let seen = self.ctl.load();
-        if !seen.is_running() || seen.workers() < self.settings.core() || !self.extras.are_plain() {
-            return self.execute_by_steps(task());
+        if !seen.is_running()
+            || seen.workers() < self.settings.core()
+            || !self.options.has_fast_path()
+        {
+            return self.execute_slow(task());
         }
         if let Err(refused) = self.queue.offer_with(task) {
             return self.execute_beyond_core(refused);
@@ -42,15 +45,15 @@ impl TaskSink for &Arc<Shared> {
         if seen.is_running() && seen.workers() > 0 {
             return Ok(());
         }
-        self.execute_again(id)
+        self.execute_recheck(id)
     }
 }
 
 impl Shared {
     /// Goes on after an offer during which the pool has changed.
     #[cold]
-    fn execute_again(self: &Arc<Self>, id: TaskId) -> Result<(), RejectedExecution> {
-        self.look_again(id).or_else(|task| self.reject(task))
+    fn execute_recheck(self: &Arc<Self>, id: TaskId) -> Result<(), RejectedExecution> {
+        self.recheck(id).or_else(|task| self.reject(task))
     }
 
     /// Goes on after an offer that the queue has refused.
@@ -61,34 +64,34 @@ impl Shared {
     }
 
     #[cold]
-    fn execute_by_steps(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
-        match self.admit(self.stamp(task)) {
+    fn execute_slow(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        match self.admit(self.record_submission_time(task)) {
             Ok(()) => Ok(()),
             Err(refused) => self.reject(refused),
         }
     }
 
     /// Has the task run if there is a way right now.
-    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refused> {
+    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
         let mut seen = self.ctl.load();
         if seen.workers() < self.settings.core() {
-            match self.add_worker(Some(task), Bound::Core) {
+            match self.add_worker(Some(task), SizeLimit::Core) {
                 Ok(()) => return Ok(()),
-                Err(not_started) => task = regained(not_started),
+                Err(not_started) => task = not_started.into_task(),
             }
             seen = self.ctl.load();
         }
-        if self.extras.grows_eagerly && self.all_are_busy(seen.workers()) {
-            match self.add_worker(Some(task), Bound::Maximum) {
+        if self.options.grows_eagerly && self.all_are_busy(seen.workers()) {
+            match self.add_worker(Some(task), SizeLimit::Maximum) {
                 Ok(()) => return Ok(()),
-                Err(not_started) => task = regained(not_started),
+                Err(not_started) => task = not_started.into_task(),
             }
             seen = self.ctl.load();
         }
         if seen.is_running() {
             let id = task.id();
             match self.queue.offer(task) {
-                Ok(()) => return self.look_again(id).map_err(Refused::from),
+                Ok(()) => return self.recheck(id).map_err(NotAdmitted::from),
                 Err(refused) => task = refused.into_inner(),
             }
         }
@@ -96,13 +99,13 @@ impl Shared {
     }
 
     /// The third step: a worker beyond core.
-    fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), Refused> {
-        match self.add_worker(Some(task), Bound::Maximum) {
+    fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), NotAdmitted> {
+        match self.add_worker(Some(task), SizeLimit::Maximum) {
             Ok(()) => Ok(()),
             Err(mut not_started) => {
                 let error = not_started.error.take();
-                Err(Refused {
-                    task: regained(not_started),
+                Err(NotAdmitted {
+                    task: not_started.into_task(),
                     error,
                 })
             }
@@ -111,7 +114,7 @@ impl Shared {
 
     /// Whether there is at least one task for each worker, and a worker more may be started.
     fn all_are_busy(&self, workers: u32) -> bool {
-        let busy = self.roster.headcount().active + self.queue.len();
+        let busy = self.roster.snapshot().active + self.queue.len();
         workers < self.settings.maximum() && busy >= workers as usize
     }
 
@@ -121,7 +124,7 @@ impl Shared {
     /// the task: it is taken out again, unless a worker was faster. If the last worker has left
     /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
     /// control word before anybody looks at the queue.
-    pub(crate) fn look_again(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
+    pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
         // Mutant: what is queued behind the last worker's back stays there.
         if mutant!("pool_looks_once") {
             return Ok(());
@@ -129,13 +132,13 @@ impl Shared {
         let seen = self.ctl.load();
         if !seen.is_running() {
             if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {
-                self.tally.forget();
+                self.task_count.invalidate();
                 self.try_terminate();
                 return Err(task);
             }
         }
         if seen.workers() == 0 {
-            let _ = self.add_worker(None, Bound::Maximum);
+            let _ = self.add_worker(None, SizeLimit::Maximum);
         }
         Ok(())
     }
@@ -143,14 +146,14 @@ impl Shared {
     /// Leaves the task to the pool's policy.
     pub(crate) fn reject(
         self: &Arc<Self>,
-        refused: impl Into<Refused>,
+        refused: impl Into<NotAdmitted>,
     ) -> Result<(), RejectedExecution> {
-        let Refused { task, error } = refused.into();
+        let NotAdmitted { task, error } = refused.into();
         self.count_rejection();
         task.set_drop_reason(Cancellation::Rejected);
         let answer = self
             .handler
-            .with(|handler| handler.rejected(task, &View(self)));
+            .with(|handler| handler.rejected(task, &SaturatedPool(self)));
         match (answer, error) {
             (Err(rejected), Some(error)) if rejected.source().is_none() => {
                 Err(rejected.with_source(error))
@@ -161,29 +164,22 @@ impl Shared {
 }
 
 /// A task that could not be taken.
-pub(crate) struct Refused {
+pub(crate) struct NotAdmitted {
     task: Task,
     /// Why there is no thread for it, if one was asked for.
     error: Option<io::Error>,
 }
 
-impl From<Task> for Refused {
+impl From<Task> for NotAdmitted {
     fn from(task: Task) -> Self {
         Self { task, error: None }
     }
 }
 
-/// The task that the worker was to start with.
-fn regained(not_started: NotStarted) -> Task {
-    not_started
-        .first
-        .expect("a worker that was not started has not taken its task")
-}
-
 /// What a rejection handler sees of the pool.
-pub(crate) struct View<'a>(pub(crate) &'a Arc<Shared>);
+pub(crate) struct SaturatedPool<'a>(pub(crate) &'a Arc<Shared>);
 
-impl View<'_> {
+impl SaturatedPool<'_> {
     /// Tries, waits for room, and tries again when the pool has changed.
     fn wait_to_execute(
         &self,
@@ -191,9 +187,9 @@ impl View<'_> {
         deadline: Deadline,
     ) -> Result<(), (Task, RejectionReason)> {
         let me = ThreadContext::current();
-        // Enlisted before the first look: a shutdown, a larger maximum or a worker that leaves is
+        // BlockedSubmitter before the first look: a shutdown, a larger maximum or a worker that leaves is
         // seen below, or nudges.
-        let _enlisted = Enlisted::new(self.0, &me);
+        let _enlisted = BlockedSubmitter::new(self.0, &me);
         loop {
             task = match self.0.admit(task) {
                 Ok(()) => return Ok(()),
@@ -209,7 +205,7 @@ impl View<'_> {
             });
             match put {
                 Ok(()) => {
-                    let looked = self.0.look_again(id);
+                    let looked = self.0.recheck(id);
                     return looked.map_err(|task| (task, RejectionReason::Shutdown));
                 }
                 Err(PutError::Interrupted(again)) if !me.wait_ended_by_interrupt() => task = again,
@@ -225,25 +221,25 @@ impl View<'_> {
 }
 
 /// A submitter on the list of those that wait for room, for as long as this lives.
-struct Enlisted<'a> {
+struct BlockedSubmitter<'a> {
     pool: &'a Shared,
     submitter: &'a Arc<ThreadContext>,
 }
 
-impl<'a> Enlisted<'a> {
+impl<'a> BlockedSubmitter<'a> {
     fn new(pool: &'a Shared, submitter: &'a Arc<ThreadContext>) -> Self {
-        pool.enlist_blocked(submitter);
+        pool.register_blocked(submitter);
         Self { pool, submitter }
     }
 }
 
-impl Drop for Enlisted<'_> {
+impl Drop for BlockedSubmitter<'_> {
     fn drop(&mut self) {
-        self.pool.withdraw_blocked(self.submitter);
+        self.pool.unregister_blocked(self.submitter);
     }
 }
 
-impl Saturated for View<'_> {
+impl Saturated for SaturatedPool<'_> {
     fn is_shutdown(&self) -> bool {
         self.0.is_shutdown()
     }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ThreadPoolExecutor;
+use super::executor::ThreadPoolExecutor;
 use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
-use super::settings::{ConfigError, Figures, Settings};
-use super::shared::{Annex, Extras, Shared};
+use super::settings::{ConfigError, Settings, SettingsSnapshot};
+use super::shared::{Annex, Options, Shared};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
@@ -44,11 +44,18 @@ pub struct Builder {
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
-    extras: Extras,
+    options: Options,
+}
+
+impl ThreadPoolExecutor {
+    /// Creates a builder with the default configuration.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
 }
 
 impl Builder {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             core: None,
             maximum: None,
@@ -58,7 +65,7 @@ impl Builder {
             factory: None,
             handler: Arc::new(AbortPolicy),
             name: None,
-            extras: Extras::default(),
+            options: Options::default(),
         }
     }
 
@@ -126,14 +133,14 @@ impl Builder {
 
     /// Called around every task, and at the end, where you keep hold of the hooks too.
     pub fn shared_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
-        self.extras.takes_times = hooks.wants_times();
-        self.extras.hooks = Some(hooks);
+        self.options.takes_times = hooks.wants_times();
+        self.options.hooks = Some(hooks);
         self
     }
 
     /// Called with a failure that cost a worker its life: of a task without a handle, of a hook.
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
-        self.extras.uncaught = Some(Arc::new(handler));
+        self.options.uncaught = Some(Arc::new(handler));
         self
     }
 
@@ -143,7 +150,7 @@ impl Builder {
         mut self,
         prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.extras.prepare = Some(Arc::new(prepare));
+        self.options.prepare = Some(Arc::new(prepare));
         self
     }
 
@@ -152,7 +159,7 @@ impl Builder {
     /// Without it a queue has to be full before there are more workers than core; with an unbounded
     /// queue that is never.
     pub fn grow_eagerly(mut self, eager: bool) -> Self {
-        self.extras.grows_eagerly = eager;
+        self.options.grows_eagerly = eager;
         self
     }
 
@@ -161,13 +168,13 @@ impl Builder {
     /// Replacing, the default and the JDK's way, frees the thread-locals that the task may have
     /// left behind; keeping saves a thread start.
     pub fn reuse_worker_after_panic(mut self, reuse: bool) -> Self {
-        self.extras.reuses_workers = reuse;
+        self.options.reuses_workers = reuse;
         self
     }
 
     /// What a pool built on this one adds to it.
     pub(crate) fn annex(mut self, annex: Arc<dyn Annex>) -> Self {
-        self.extras.annex = Some(annex);
+        self.options.annex = Some(annex);
         self
     }
 
@@ -184,7 +191,7 @@ impl Builder {
     /// [`ConfigError`].
     pub fn build(self) -> Result<ThreadPoolExecutor, ConfigError> {
         let core = self.core.unwrap_or_else(default_parallelism);
-        let settings = Settings::new(Figures {
+        let settings = Settings::new(SettingsSnapshot {
             core,
             maximum: self.maximum.unwrap_or_else(|| core.max(1)),
             keep_alive: self.keep_alive,
@@ -199,8 +206,8 @@ impl Builder {
                 None => DefaultThreadFactory::new(),
             })
         });
-        let shared = Shared::new(settings, queue, factory, self.handler, self.extras);
-        Ok(ThreadPoolExecutor::of(shared))
+        let shared = Shared::new(settings, queue, factory, self.handler, self.options);
+        Ok(ThreadPoolExecutor::new(shared))
     }
 }
 

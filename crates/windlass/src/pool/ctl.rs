@@ -46,16 +46,16 @@ const COUNT_BITS: u32 = 29;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
 /// The most workers that a pool can have.
-pub(crate) const MOST_WORKERS: u32 = (1 << COUNT_BITS) - 1;
+pub(crate) const MAX_WORKERS: u32 = (1 << COUNT_BITS) - 1;
 
 #[derive(Debug)]
 pub(crate) struct Ctl(AtomicU64);
 
 /// The control word at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment(u64);
+pub(crate) struct CtlSnapshot(u64);
 
-impl Moment {
+impl CtlSnapshot {
     pub(super) fn new(state: RunState, workers: u64) -> Self {
         Self(((state as u64) << COUNT_BITS) | workers)
     }
@@ -66,7 +66,7 @@ impl Moment {
 
     #[inline]
     pub(crate) fn workers(self) -> u32 {
-        u32::try_from(self.0 & COUNT_MASK).unwrap_or(MOST_WORKERS)
+        u32::try_from(self.0 & COUNT_MASK).unwrap_or(MAX_WORKERS)
     }
 
     #[inline]
@@ -83,22 +83,22 @@ impl Moment {
 
 impl Ctl {
     pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(Moment::new(RunState::Running, 0).0))
+        Self(AtomicU64::new(CtlSnapshot::new(RunState::Running, 0).0))
     }
 
     #[inline]
-    pub(crate) fn load(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
+    pub(crate) fn load(&self) -> CtlSnapshot {
+        CtlSnapshot(self.0.load(Ordering::SeqCst))
     }
 
     /// Counts one worker more, if the word is still what it was.
-    pub(crate) fn try_add_worker(&self, seen: Moment) -> bool {
-        self.exchange(seen, Moment(seen.0 + 1))
+    pub(crate) fn try_add_worker(&self, seen: CtlSnapshot) -> bool {
+        self.exchange(seen, CtlSnapshot(seen.0 + 1))
     }
 
     /// Counts one worker less, if the word is still what it was.
-    pub(crate) fn try_remove_worker(&self, seen: Moment) -> bool {
-        self.exchange(seen, Moment(seen.0 - 1))
+    pub(crate) fn try_remove_worker(&self, seen: CtlSnapshot) -> bool {
+        self.exchange(seen, CtlSnapshot(seen.0 - 1))
     }
 
     /// Counts one worker less.
@@ -111,17 +111,17 @@ impl Ctl {
         let _ = self
             .0
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
-                let now = Moment(word);
-                (now.state() < state).then(|| Moment::new(state, word & COUNT_MASK).0)
+                let now = CtlSnapshot(word);
+                (now.state() < state).then(|| CtlSnapshot::new(state, word & COUNT_MASK).0)
             });
     }
 
     /// Becomes `Tidying`, if the word is still what it was; then nobody else does.
-    pub(crate) fn try_tidy(&self, seen: Moment) -> bool {
-        self.exchange(seen, Moment::new(RunState::Tidying, 0))
+    pub(crate) fn try_tidy(&self, seen: CtlSnapshot) -> bool {
+        self.exchange(seen, CtlSnapshot::new(RunState::Tidying, 0))
     }
 
-    fn exchange(&self, seen: Moment, new: Moment) -> bool {
+    fn exchange(&self, seen: CtlSnapshot, new: CtlSnapshot) -> bool {
         self.0
             .compare_exchange(seen.0, new.0, Ordering::SeqCst, Ordering::SeqCst)
             .is_ok()
@@ -130,13 +130,13 @@ impl Ctl {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{Ctl, MOST_WORKERS, Moment, RunState, STATES};
+    use super::{Ctl, CtlSnapshot, MAX_WORKERS, RunState, STATES};
 
     #[test]
     fn state_and_count_do_not_touch_each_other() {
         for state in STATES {
-            for workers in [0, 1, MOST_WORKERS - 1, MOST_WORKERS] {
-                let moment = Moment::new(state, u64::from(workers));
+            for workers in [0, 1, MAX_WORKERS - 1, MAX_WORKERS] {
+                let moment = CtlSnapshot::new(state, u64::from(workers));
                 assert_eq!((moment.state(), moment.workers()), (state, workers));
             }
         }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn only_running_takes_tasks_and_from_stop_on_none_is_run() {
         let judged = STATES.map(|state| {
-            let moment = Moment::new(state, 3);
+            let moment = CtlSnapshot::new(state, 3);
             (moment.is_running(), moment.is_stopped())
         });
         let (takes, runs, stopped) = ((true, false), (false, false), (false, true));
@@ -166,11 +166,11 @@ mod tests {
         assert!(ctl.try_add_worker(ctl.load()));
         assert!(ctl.try_add_worker(ctl.load()));
         ctl.advance_to(RunState::Shutdown);
-        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 2));
+        assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Shutdown, 2));
         assert!(ctl.try_remove_worker(ctl.load()));
-        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 1));
+        assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Shutdown, 1));
         ctl.remove_worker();
-        assert_eq!(ctl.load(), Moment::new(RunState::Shutdown, 0));
+        assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Shutdown, 0));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         assert!(ctl.try_add_worker(old));
         let new = ctl.load();
         assert!(!ctl.try_add_worker(old));
-        assert!(!ctl.try_remove_worker(Moment::new(RunState::Running, 2)));
+        assert!(!ctl.try_remove_worker(CtlSnapshot::new(RunState::Running, 2)));
         assert!(!ctl.try_tidy(old));
         assert_eq!(ctl.load(), new);
     }
@@ -192,7 +192,7 @@ mod tests {
         let seen = ctl.load();
         assert!(ctl.try_tidy(seen));
         assert!(!ctl.try_tidy(seen));
-        assert_eq!(ctl.load(), Moment::new(RunState::Tidying, 0));
+        assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Tidying, 0));
     }
 }
 

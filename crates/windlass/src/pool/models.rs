@@ -50,7 +50,7 @@ impl Runs {
 }
 
 /// Waits for the end, and checks the books.
-fn settle(pool: &ThreadPoolExecutor, runs: &Runs, expected: usize) {
+fn close_and_check(pool: &ThreadPoolExecutor, runs: &Runs, expected: usize) {
     pool.close();
     assert!(pool.is_terminated());
     let stats = pool.stats();
@@ -75,7 +75,7 @@ fn a_task_that_meets_a_shutdown_is_run_or_refused() {
         };
         let taken = pool.execute(runs.one()).is_ok();
         closer.join().unwrap();
-        settle(&pool, &runs, usize::from(taken));
+        close_and_check(&pool, &runs, usize::from(taken));
     });
 }
 
@@ -88,7 +88,7 @@ fn a_worker_that_leaves_does_not_leave_a_task_behind() {
         pool.execute(runs.one()).unwrap();
         let mut second = pool.submit(runs.one()).unwrap();
         second.get().unwrap();
-        settle(&pool, &runs, 2);
+        close_and_check(&pool, &runs, 2);
     });
 }
 
@@ -98,7 +98,7 @@ fn the_last_worker_ends_the_pool() {
         let pool = pool(1, 1, LinkedBlockingQueue::new());
         let runs = Runs::default();
         pool.execute(runs.one()).unwrap();
-        settle(&pool, &runs, 1);
+        close_and_check(&pool, &runs, 1);
     });
 }
 
@@ -126,7 +126,7 @@ mod large {
                 gate.offer(()).unwrap();
             })
             .unwrap();
-            settle(&pool, &runs, 2);
+            close_and_check(&pool, &runs, 2);
         });
     }
 
@@ -144,7 +144,7 @@ mod large {
                 })
                 .collect();
             let taken = submitters.into_iter().map(|s| s.join().unwrap()).sum();
-            settle(&pool, &runs, taken);
+            close_and_check(&pool, &runs, taken);
         });
     }
 
@@ -161,7 +161,7 @@ mod large {
             };
             let drained = pool.shutdown_now().len();
             let taken = submitter.join().unwrap();
-            settle(&pool, &runs, taken - drained);
+            close_and_check(&pool, &runs, taken - drained);
         });
     }
 
@@ -174,7 +174,7 @@ mod large {
             for _ in 0..3 {
                 taken += usize::from(pool.execute(runs.one()).is_ok());
             }
-            settle(&pool, &runs, taken);
+            close_and_check(&pool, &runs, taken);
         });
     }
 
@@ -191,7 +191,7 @@ mod large {
             };
             let taken = (0..3).filter(|_| pool.execute(runs.one()).is_ok()).count();
             tuner.join().unwrap();
-            settle(&pool, &runs, taken);
+            close_and_check(&pool, &runs, taken);
         });
     }
 
@@ -207,7 +207,7 @@ mod large {
             })
             .unwrap();
             pool.execute(runs.one()).unwrap();
-            settle(&pool, &runs, 2);
+            close_and_check(&pool, &runs, 2);
         });
     }
 

@@ -184,14 +184,14 @@ impl RejectedExecutionHandler for BlockPolicy {
 /// The one that the pool was built with is read without a lock for as long as no other has taken
 /// its place, which is mostly for ever: a full pool calls it for every task. It lives as long as
 /// the pool does.
-pub(crate) struct InForce {
+pub(crate) struct HandlerCell {
     first: Arc<dyn RejectedExecutionHandler>,
     /// Set after `later` has been; the lock orders the two for who looks there.
     is_replaced: AtomicBool,
     later: Mutex<Option<Arc<dyn RejectedExecutionHandler>>>,
 }
 
-impl InForce {
+impl HandlerCell {
     pub(crate) fn new(first: Arc<dyn RejectedExecutionHandler>) -> Self {
         Self {
             first,

@@ -29,22 +29,22 @@ pub(crate) struct Worker {
 
 #[derive(Debug)]
 struct Start {
-    stage: Stage,
+    stage: LaunchState,
     /// The task it was made for, until its thread takes it.
     first: Option<Task>,
 }
 
 /// How far the making of a worker's thread has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum LaunchState {
     /// The factory has been asked.
-    Asked,
+    Requested,
     /// The factory says that there is a thread.
-    Promised,
+    Accepted,
     /// The thread is there.
     Running,
     /// There is no thread and will be none.
-    Void,
+    Failed,
 }
 
 impl Worker {
@@ -52,7 +52,7 @@ impl Worker {
         Arc::new(Self {
             retirements,
             start: Mutex::new(Start {
-                stage: Stage::Asked,
+                stage: LaunchState::Requested,
                 first,
             }),
             thread: Mutex::new(None),
@@ -66,7 +66,7 @@ impl Worker {
     }
 
     /// Moves the making of the thread on, if it is where `from` says; gives where it was.
-    pub(crate) fn advance(&self, from: &[Stage], to: Stage) -> Stage {
+    pub(crate) fn advance(&self, from: &[LaunchState], to: LaunchState) -> LaunchState {
         let mut start = self.start.lock();
         let stage = start.stage;
         if from.contains(&stage) {
@@ -108,7 +108,7 @@ impl Worker {
     /// Whether it may hold a task that it has not begun: it neither works nor sleeps.
     ///
     /// Looks at the sleep first: a worker that sleeps after a task is seen to have begun it.
-    fn is_reaching(&self) -> bool {
+    fn is_searching(&self) -> bool {
         let thread = self.thread.lock().clone();
         thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
     }
@@ -123,18 +123,18 @@ impl Worker {
 
 /// The workers whose threads have been made.
 #[derive(Debug, Default)]
-pub(crate) struct Roster(Mutex<Book>);
+pub(crate) struct Roster(Mutex<Inner>);
 
 #[derive(Debug, Default)]
-struct Book {
+struct Inner {
     present: Vec<Arc<Worker>>,
     largest: usize,
-    completed_by_gone: u64,
+    completed_by_retired: u64,
 }
 
 /// The roster's figures at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Headcount {
+pub(crate) struct RosterSnapshot {
     pub(crate) present: usize,
     pub(crate) active: usize,
     /// Workers that have not begun the task they were made for.
@@ -142,10 +142,10 @@ pub(crate) struct Headcount {
     pub(crate) largest: usize,
     pub(crate) completed: u64,
     /// Workers that may hold a task which they have not begun.
-    pub(crate) reaching: usize,
+    pub(crate) searching: usize,
 }
 
-impl Headcount {
+impl RosterSnapshot {
     /// How many tasks workers have begun, or were made for.
     pub(crate) fn begun(&self) -> u64 {
         self.completed + (self.active + self.starting) as u64
@@ -155,7 +155,7 @@ impl Headcount {
 impl Roster {
     /// Enters a worker whose thread has been made. Whoever comes first does it: the thread itself,
     /// or the one that made it.
-    pub(crate) fn enter(&self, worker: &Arc<Worker>) {
+    pub(crate) fn add(&self, worker: &Arc<Worker>) {
         let mut book = self.0.lock();
         if !worker.entered.swap(true, Ordering::Relaxed) {
             book.present.push(Arc::clone(worker));
@@ -164,7 +164,7 @@ impl Roster {
     }
 
     /// Takes out a worker whose thread ends, or keeps one from being entered that never had any.
-    pub(crate) fn leave(&self, worker: &Arc<Worker>) {
+    pub(crate) fn remove(&self, worker: &Arc<Worker>) {
         let mut book = self.0.lock();
         worker.entered.store(true, Ordering::Relaxed);
         if let Some(at) = book
@@ -175,22 +175,22 @@ impl Roster {
             book.present.swap_remove(at);
             // Mutant: what the worker has done is forgotten with it.
             if !mutant!("pool_forgets_the_gone") {
-                book.completed_by_gone += worker.completed();
+                book.completed_by_retired += worker.completed();
             }
         }
     }
 
-    pub(crate) fn headcount(&self) -> Headcount {
+    pub(crate) fn snapshot(&self) -> RosterSnapshot {
         let book = self.0.lock();
-        let mut count = Headcount {
+        let mut count = RosterSnapshot {
             present: book.present.len(),
             largest: book.largest,
-            completed: book.completed_by_gone,
-            ..Headcount::default()
+            completed: book.completed_by_retired,
+            ..RosterSnapshot::default()
         };
         for worker in &book.present {
             count.starting += usize::from(worker.is_starting());
-            count.reaching += usize::from(worker.is_reaching());
+            count.searching += usize::from(worker.is_searching());
             // In one load, or a task that ends in between would count twice or not at all.
             let work = worker.work.load(Ordering::Acquire);
             count.completed += work / 2;
@@ -229,22 +229,22 @@ impl Roster {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{Headcount, Roster, Worker};
+    use super::{Roster, RosterSnapshot, Worker};
 
     #[test]
     fn a_worker_is_entered_once_whoever_comes_first() {
         let (roster, worker) = (Roster::default(), Worker::new(None, 0));
-        roster.enter(&worker);
-        roster.enter(&worker);
-        let headcount = roster.headcount();
+        roster.add(&worker);
+        roster.add(&worker);
+        let headcount = roster.snapshot();
         assert_eq!((headcount.present, headcount.largest), (1, 1));
     }
 
     #[test]
     fn a_worker_that_left_before_it_was_entered_stays_out() {
         let (roster, worker) = (Roster::default(), Worker::new(None, 0));
-        roster.leave(&worker);
-        roster.enter(&worker);
-        assert_eq!(roster.headcount(), Headcount::default());
+        roster.remove(&worker);
+        roster.add(&worker);
+        assert_eq!(roster.snapshot(), RosterSnapshot::default());
     }
 }

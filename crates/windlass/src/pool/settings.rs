@@ -45,14 +45,14 @@ impl Error for ConfigError {}
 
 /// The figures as they are given at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct SettingsSnapshot {
     pub(crate) core: u32,
     pub(crate) maximum: u32,
     pub(crate) keep_alive: Duration,
     pub(crate) core_timeout: bool,
 }
 
-impl Figures {
+impl SettingsSnapshot {
     pub(crate) fn check(self) -> Result<Self, ConfigError> {
         if self.maximum == 0 {
             Err(ConfigError::ZeroMaximum)
@@ -82,14 +82,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn new(figures: Figures) -> Result<Self, ConfigError> {
-        let figures = figures.check()?;
+    pub(crate) fn new(values: SettingsSnapshot) -> Result<Self, ConfigError> {
+        let values = values.check()?;
         Ok(Self {
             writing: Mutex::new(()),
-            core: AtomicU32::new(figures.core),
-            maximum: AtomicU32::new(figures.maximum),
-            keep_alive: AtomicU64::new(nanos(figures.keep_alive)),
-            core_timeout: AtomicBool::new(figures.core_timeout),
+            core: AtomicU32::new(values.core),
+            maximum: AtomicU32::new(values.maximum),
+            keep_alive: AtomicU64::new(nanos(values.keep_alive)),
+            core_timeout: AtomicBool::new(values.core_timeout),
         })
     }
 
@@ -113,8 +113,8 @@ impl Settings {
         }
     }
 
-    pub(crate) fn figures(&self) -> Figures {
-        Figures {
+    pub(crate) fn snapshot(&self) -> SettingsSnapshot {
+        SettingsSnapshot {
             core: self.core(),
             maximum: self.maximum(),
             keep_alive: self.keep_alive(),
@@ -123,9 +123,12 @@ impl Settings {
     }
 
     /// Changes the figures; gives what they were.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Figures)) -> Result<Figures, ConfigError> {
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut SettingsSnapshot),
+    ) -> Result<SettingsSnapshot, ConfigError> {
         let _writing = self.writing.lock();
-        let former = self.figures();
+        let former = self.snapshot();
         let mut new = former;
         change(&mut new);
         let new = new.check()?;
@@ -146,9 +149,9 @@ fn nanos(duration: Duration) -> u64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{ConfigError, Figures, Settings};
+    use super::{ConfigError, Settings, SettingsSnapshot};
 
-    const FIGURES: Figures = Figures {
+    const SNAPSHOT: SettingsSnapshot = SettingsSnapshot {
         core: 3,
         maximum: 5,
         keep_alive: Duration::from_secs(7),
@@ -157,27 +160,30 @@ mod tests {
 
     #[test]
     fn figures_come_back_as_they_were_given() {
-        let fixed = Figures {
+        let fixed = SettingsSnapshot {
             core: 5,
             keep_alive: Duration::ZERO,
             core_timeout: false,
-            ..FIGURES
+            ..SNAPSHOT
         };
-        let endless = Figures {
+        let endless = SettingsSnapshot {
             keep_alive: Duration::MAX,
-            ..FIGURES
+            ..SNAPSHOT
         };
-        for figures in [FIGURES, fixed, endless] {
-            assert_eq!(Settings::new(figures).unwrap().figures(), figures);
+        for values in [SNAPSHOT, fixed, endless] {
+            assert_eq!(Settings::new(values).unwrap().snapshot(), values);
         }
     }
 
     #[test]
     fn a_change_gives_what_was_and_a_refused_one_leaves_it() {
-        let settings = Settings::new(FIGURES).unwrap();
-        assert_eq!(settings.change(|new| new.core = 4), Ok(FIGURES));
-        let changed = Figures { core: 4, ..FIGURES };
-        assert_eq!(settings.figures(), changed);
+        let settings = Settings::new(SNAPSHOT).unwrap();
+        assert_eq!(settings.change(|new| new.core = 4), Ok(SNAPSHOT));
+        let changed = SettingsSnapshot {
+            core: 4,
+            ..SNAPSHOT
+        };
+        assert_eq!(settings.snapshot(), changed);
         let refusals = [
             (
                 settings.change(|new| new.maximum = 0),
@@ -198,7 +204,7 @@ mod tests {
         for (result, reason) in refusals {
             assert_eq!(result, Err(reason));
         }
-        assert_eq!(settings.figures(), changed);
+        assert_eq!(settings.snapshot(), changed);
     }
 
     #[test]

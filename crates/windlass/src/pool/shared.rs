@@ -7,10 +7,10 @@ use crossbeam_utils::CachePadded;
 
 use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
-use super::rejection::{InForce, RejectedExecutionHandler};
+use super::rejection::{HandlerCell, RejectedExecutionHandler};
 use super::roster::Roster;
 use super::settings::Settings;
-use super::tally::Tally;
+use super::task_count::TaskCount;
 use super::work_queue::WorkQueue;
 use crate::interrupt::ThreadContext;
 use crate::queue::BlockingQueue;
@@ -46,10 +46,10 @@ pub(crate) struct Shared {
     pub(crate) queue: WorkQueue,
     pub(crate) roster: Roster,
     pub(crate) termination: Termination,
-    pub(crate) extras: Extras,
-    pub(crate) tally: Tally,
+    pub(crate) options: Options,
+    pub(crate) task_count: TaskCount,
     factory: Mutex<Arc<dyn ThreadFactory>>,
-    pub(crate) handler: InForce,
+    pub(crate) handler: HandlerCell,
     /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
     blocked: Mutex<Vec<Arc<ThreadContext>>>,
     /// On a line of its own: written for each refused task, beside what is read for each that runs.
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
 
 /// What is fixed for the life of the pool.
 #[derive(Default)]
-pub(crate) struct Extras {
+pub(crate) struct Options {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// Whether the hooks are told how long tasks waited and ran.
     pub(crate) takes_times: bool,
@@ -75,10 +75,10 @@ pub(crate) struct Extras {
     pub(crate) reuses_workers: bool,
 }
 
-impl Extras {
+impl Options {
     /// Whether a submission is nothing but an offer to the queue.
     #[inline]
-    pub(crate) const fn are_plain(&self) -> bool {
+    pub(crate) const fn has_fast_path(&self) -> bool {
         !self.takes_times && !self.grows_eagerly
     }
 }
@@ -89,7 +89,7 @@ impl Shared {
         queue: Arc<dyn BlockingQueue<Task>>,
         factory: Arc<dyn ThreadFactory>,
         handler: Arc<dyn RejectedExecutionHandler>,
-        extras: Extras,
+        options: Options,
     ) -> Arc<Self> {
         Arc::new(Self {
             ctl: Ctl::new(),
@@ -97,12 +97,12 @@ impl Shared {
             queue: WorkQueue::new(queue),
             roster: Roster::default(),
             termination: Termination::default(),
-            extras,
+            options,
             factory: Mutex::new(factory),
-            handler: InForce::new(handler),
+            handler: HandlerCell::new(handler),
             blocked: Mutex::new(Vec::new()),
             rejected: CachePadded::new(AtomicU64::new(0)),
-            tally: Tally::default(),
+            task_count: TaskCount::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })
@@ -137,14 +137,14 @@ impl Shared {
         self.retirements.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn ask_for_retirement(&self) {
+    pub(crate) fn request_retirement(&self) {
         self.retirements.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Notes when the task was submitted, for hooks that want to know; others make the pool look
     /// at no clock.
-    pub(crate) fn stamp(&self, task: Task) -> Task {
-        if self.extras.takes_times {
+    pub(crate) fn record_submission_time(&self, task: Task) -> Task {
+        if self.options.takes_times {
             task.set_queued_at(self.clock.now())
         } else {
             task
@@ -153,17 +153,17 @@ impl Shared {
 
     /// Reports a failure that nobody else will.
     pub(crate) fn report(&self, failure: &Failure) {
-        if let Some(uncaught) = &self.extras.uncaught {
+        if let Some(uncaught) = &self.options.uncaught {
             ignore_panic(|| uncaught(failure));
         }
     }
 
     /// Notes a submitter that is about to wait for room.
-    pub(crate) fn enlist_blocked(&self, submitter: &Arc<ThreadContext>) {
+    pub(crate) fn register_blocked(&self, submitter: &Arc<ThreadContext>) {
         self.blocked.lock().push(Arc::clone(submitter));
     }
 
-    pub(crate) fn withdraw_blocked(&self, submitter: &Arc<ThreadContext>) {
+    pub(crate) fn unregister_blocked(&self, submitter: &Arc<ThreadContext>) {
         let mut blocked = self.blocked.lock();
         if let Some(at) = blocked
             .iter()
@@ -187,7 +187,7 @@ impl Shared {
 
 impl Home for Shared {
     fn cancelled(&self, id: TaskId, schedule: &Schedule) {
-        if let Some(annex) = &self.extras.annex {
+        if let Some(annex) = &self.options.annex {
             annex.on_cancel(self, id, schedule);
         }
     }

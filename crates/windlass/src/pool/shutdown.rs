@@ -12,7 +12,7 @@ impl Shared {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
         self.nudge_blocked();
-        if let Some(annex) = &self.extras.annex {
+        if let Some(annex) = &self.options.annex {
             annex.on_shutdown(self);
         }
         self.try_terminate();
@@ -30,7 +30,7 @@ impl Shared {
         self.roster.interrupt_all();
         self.nudge_blocked();
         let tasks = mutant!("pool_drains_before_it_stops", early, self.queue.drain_all());
-        self.tally.forget();
+        self.task_count.invalidate();
         for task in &tasks {
             task.set_drop_reason(Cancellation::Drained);
         }
@@ -68,7 +68,7 @@ impl Shared {
     /// Runs the hook, in the state that it may ask for, and lets everybody go who waits.
     fn terminate(&self) {
         let ended = catch(|| {
-            if let Some(hooks) = &self.extras.hooks {
+            if let Some(hooks) = &self.options.hooks {
                 hooks.terminated();
             }
         });

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use super::ctl::{MOST_WORKERS, RunState};
-use super::roster::{Stage, Worker};
+use super::ctl::{MAX_WORKERS, RunState};
+use super::roster::{LaunchState, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
@@ -15,7 +15,7 @@ use crate::unwind::{catch, discard, ignore_panic};
 
 /// How many workers there may be with the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum SizeLimit {
     Core,
     Maximum,
 }
@@ -28,6 +28,14 @@ pub(crate) struct NotStarted {
     pub(crate) error: Option<io::Error>,
 }
 
+impl NotStarted {
+    /// Returns the task that the worker was to start with.
+    pub(crate) fn into_task(self) -> Task {
+        self.first
+            .expect("a worker that was not started has not taken its task")
+    }
+}
+
 impl Shared {
     /// Starts a worker, with a first task or without, if the state and the bound allow it.
     ///
@@ -37,7 +45,7 @@ impl Shared {
     pub(crate) fn add_worker(
         self: &Arc<Self>,
         first: Option<Task>,
-        bound: Bound,
+        bound: SizeLimit,
     ) -> Result<(), NotStarted> {
         let queue_was_empty = self.queue.is_empty();
         if !self.count_worker(first.is_some(), bound) {
@@ -53,21 +61,24 @@ impl Shared {
         let factory = self.factory();
         let made = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
         let void = match &made {
-            Ok(Ok(())) => worker.advance(&[Stage::Asked], Stage::Promised) == Stage::Void,
+            Ok(Ok(())) => {
+                worker.advance(&[LaunchState::Requested], LaunchState::Accepted)
+                    == LaunchState::Failed
+            }
             _ => {
-                let stage = worker.advance(&[Stage::Asked], Stage::Void);
-                matches!(stage, Stage::Asked | Stage::Void)
+                let stage = worker.advance(&[LaunchState::Requested], LaunchState::Failed);
+                matches!(stage, LaunchState::Requested | LaunchState::Failed)
             }
         };
         if !void {
-            self.roster.enter(&worker);
+            self.roster.add(&worker);
             return Ok(());
         }
         self.ctl.remove_worker();
         let first = worker.take_first();
         self.try_terminate();
         if queue_was_empty {
-            ignore_panic(|| self.relieve());
+            ignore_panic(|| self.cover_queued());
         }
         match made {
             Ok(made) => Err(NotStarted {
@@ -85,11 +96,11 @@ impl Shared {
     /// Starts a worker for what was queued while one was being made that did not come.
     ///
     /// Whoever queued it saw that one counted, and so started none.
-    fn relieve(self: &Arc<Self>) {
+    fn cover_queued(self: &Arc<Self>) {
         // Mutant: what was queued meanwhile waits for the next submission.
         let is_stranded = !mutant!("pool_strands_what_came_meanwhile");
         if is_stranded && self.ctl.load().workers() == 0 && !self.queue.is_empty() {
-            let _ = self.add_worker(None, Bound::Maximum);
+            let _ = self.add_worker(None, SizeLimit::Maximum);
         }
     }
 
@@ -97,14 +108,14 @@ impl Shared {
     pub(crate) fn ensure_worker(self: &Arc<Self>) {
         let workers = self.ctl.load().workers();
         if workers < self.settings.core() {
-            let _ = self.add_worker(None, Bound::Core);
+            let _ = self.add_worker(None, SizeLimit::Core);
         } else if workers == 0 {
-            let _ = self.add_worker(None, Bound::Maximum);
+            let _ = self.add_worker(None, SizeLimit::Maximum);
         }
     }
 
     /// Counts the worker in the control word, if the state and the bound allow it.
-    fn count_worker(&self, has_task: bool, bound: Bound) -> bool {
+    fn count_worker(&self, has_task: bool, bound: SizeLimit) -> bool {
         loop {
             let seen = self.ctl.load();
             let state = seen.state();
@@ -116,10 +127,10 @@ impl Shared {
                 return false;
             }
             let limit = match bound {
-                Bound::Core => self.settings.core(),
-                Bound::Maximum => self.settings.maximum(),
+                SizeLimit::Core => self.settings.core(),
+                SizeLimit::Maximum => self.settings.maximum(),
             };
-            if seen.workers() >= limit.min(MOST_WORKERS) {
+            if seen.workers() >= limit.min(MAX_WORKERS) {
                 return false;
             }
             if self.ctl.try_add_worker(seen) {
@@ -131,11 +142,11 @@ impl Shared {
     /// The whole life of a worker, on its own thread.
     fn work(self: &Arc<Self>, worker: &Arc<Worker>) {
         self.clock().adopt();
-        if let Some(annex) = &self.extras.annex {
+        if let Some(annex) = &self.options.annex {
             annex.on_start();
         }
         worker.set_thread(ThreadContext::current());
-        self.roster.enter(worker);
+        self.roster.add(worker);
         let ended = catch(|| worker::run(self, worker));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         let ended = catch(|| self.retire(worker, &retire));
@@ -155,7 +166,7 @@ impl Shared {
     /// Takes a worker off the books, and replaces it if it is missed.
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
-        self.roster.leave(worker);
+        self.roster.remove(worker);
         // Mutant: a dead worker keeps its place.
         if failed && !mutant!("pool_counts_the_dead") {
             // After it has left, so that whoever takes its place is not seen beside it.
@@ -183,7 +194,7 @@ impl Shared {
         }
         // Mutant: who is missed is not replaced.
         if !mutant!("pool_replaces_nobody") {
-            let _ = self.add_worker(None, Bound::Maximum);
+            let _ = self.add_worker(None, SizeLimit::Maximum);
         }
     }
 
@@ -192,7 +203,12 @@ impl Shared {
     /// Its task goes the way that it would have gone had the factory said no: into the queue, then
     /// to a worker beyond core, then to the policy. So each task asks the factory a bounded number
     /// of times, whatever that promises.
-    fn go_without(self: &Arc<Self>, worker: &Arc<Worker>, bound: Bound, queue_was_empty: bool) {
+    fn handle_lost_thread(
+        self: &Arc<Self>,
+        worker: &Arc<Worker>,
+        bound: SizeLimit,
+        queue_was_empty: bool,
+    ) {
         let first = worker.take_first();
         let had_task = first.is_some();
         // While the worker is still counted, so that a pool that is shut down waits for the task.
@@ -202,20 +218,20 @@ impl Shared {
         } else {
             first.and_then(|task| self.requeue(task))
         };
-        self.roster.leave(worker);
+        self.roster.remove(worker);
         self.ctl.remove_worker();
         self.try_terminate();
         match (unplaced, bound) {
-            (Some(task), Bound::Core) => {
-                if let Err(not_started) = self.add_worker(Some(task), Bound::Maximum) {
+            (Some(task), SizeLimit::Core) => {
+                if let Err(not_started) = self.add_worker(Some(task), SizeLimit::Maximum) {
                     drop(not_started.first.map(|task| self.reject(task)));
                 }
             }
-            (Some(task), Bound::Maximum) => drop(self.reject(task)),
+            (Some(task), SizeLimit::Maximum) => drop(self.reject(task)),
             (None, _) => {}
         }
         if had_task || queue_was_empty {
-            self.relieve();
+            self.cover_queued();
         }
     }
 
@@ -240,16 +256,17 @@ impl Shared {
 struct Launch {
     pool: Arc<Shared>,
     worker: Arc<Worker>,
-    bound: Bound,
+    bound: SizeLimit,
     queue_was_empty: bool,
 }
 
 impl Launch {
     fn run(self) {
-        let before = self
-            .worker
-            .advance(&[Stage::Asked, Stage::Promised], Stage::Running);
-        if matches!(before, Stage::Asked | Stage::Promised) {
+        let before = self.worker.advance(
+            &[LaunchState::Requested, LaunchState::Accepted],
+            LaunchState::Running,
+        );
+        if matches!(before, LaunchState::Requested | LaunchState::Accepted) {
             self.pool.work(&self.worker);
         }
     }
@@ -259,13 +276,14 @@ impl Launch {
 /// promised a thread, the promise is taken back here, and the task finds another way.
 impl Drop for Launch {
     fn drop(&mut self) {
-        let before = self
-            .worker
-            .advance(&[Stage::Asked, Stage::Promised], Stage::Void);
-        if before == Stage::Promised {
+        let before = self.worker.advance(
+            &[LaunchState::Requested, LaunchState::Accepted],
+            LaunchState::Failed,
+        );
+        if before == LaunchState::Accepted {
             ignore_panic(|| {
                 self.pool
-                    .go_without(&self.worker, self.bound, self.queue_was_empty);
+                    .handle_lost_thread(&self.worker, self.bound, self.queue_was_empty);
             });
         }
     }

@@ -27,7 +27,7 @@ use super::shared::Shared;
 #[non_exhaustive]
 pub struct PoolStats {
     /// How far the pool's life has come.
-    pub life: Life,
+    pub state: PoolState,
     /// Workers whose threads are there.
     pub pool_size: usize,
     /// Workers that are busy with a task.
@@ -53,7 +53,7 @@ pub struct PoolStats {
 /// How far the life of an executor has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Life {
+pub enum PoolState {
     /// Takes tasks.
     Running,
     /// Takes no tasks; some may still run.
@@ -62,7 +62,7 @@ pub enum Life {
     Terminated,
 }
 
-impl fmt::Display for Life {
+impl fmt::Display for PoolState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Running => "Running",
@@ -78,7 +78,11 @@ impl fmt::Display for PoolStats {
             f,
             "ThreadPoolExecutor[{}, pool size = {}, active threads = {}, queued tasks = {}, \
              completed tasks = {}]",
-            self.life, self.pool_size, self.active_count, self.queue_len, self.completed_task_count
+            self.state,
+            self.pool_size,
+            self.active_count,
+            self.queue_len,
+            self.completed_task_count
         )
     }
 }
@@ -88,29 +92,29 @@ const TRIES: usize = 8;
 
 impl Shared {
     pub(crate) fn stats(&self) -> PoolStats {
-        let last = self.tally.last();
+        let last = self.task_count.last();
         let state = self.ctl.load().state();
-        let mut before = self.roster.headcount();
+        let mut before = self.roster.snapshot();
         let mut queue_len = self.queue.len();
-        let mut heads = self.roster.headcount();
+        let mut heads = self.roster.snapshot();
         for _ in 0..TRIES {
             if (heads.begun(), heads.active) == (before.begun(), before.active) {
                 break;
             }
             before = heads;
             queue_len = self.queue.len();
-            heads = self.roster.headcount();
+            heads = self.roster.snapshot();
         }
         // At the moment of the look at the queue there were at least and at most as many.
         let ended = state >= RunState::Tidying;
-        let reaching = if ended { 0 } else { heads.reaching };
+        let searching = if ended { 0 } else { heads.searching };
         let least = before.begun() + queue_len as u64;
-        let most = heads.begun() + queue_len as u64 + reaching as u64;
-        let task_count = self.tally.settle(last, least, most);
+        let most = heads.begun() + queue_len as u64 + searching as u64;
+        let task_count = self.task_count.update(last, least, most);
         // The last workers may still be on their way out of the door when the pool has ended.
         let pool_size = if ended { 0 } else { heads.present };
         PoolStats {
-            life: Life::from(state),
+            state: PoolState::from(state),
             pool_size,
             active_count: heads.active,
             largest_pool_size: heads.largest,
@@ -125,7 +129,7 @@ impl Shared {
     }
 }
 
-impl From<RunState> for Life {
+impl From<RunState> for PoolState {
     fn from(state: RunState) -> Self {
         match state {
             RunState::Running => Self::Running,

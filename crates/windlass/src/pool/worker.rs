@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::ctl::Moment;
+use super::ctl::CtlSnapshot;
 use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
-use super::settings::Figures;
+use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{clock, mutant};
@@ -24,7 +24,7 @@ pub(crate) enum Retire {
 }
 
 /// How long a worker waits on a queue that cannot be interrupted before it looks at its pool again.
-const SLICE: Duration = Duration::from_millis(20);
+const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
@@ -38,18 +38,18 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
         if task.is_none() {
             return Retire::Done;
         }
-        match perform(pool, worker, &me, &mut task) {
+        match run_task(pool, worker, &me, &mut task) {
             Ok(asked) => retirements = asked,
             Err(failure) => return Retire::Failed(failure),
         }
         // The short way, round and round, for as long as there are tasks. Each has a variable of
         // its own and stays in it: see `Task::run_in`.
         loop {
-            let mut task = task_at_hand(pool);
+            let mut task = poll_task(pool);
             if task.is_none() {
                 break;
             }
-            match perform(pool, worker, &me, &mut task) {
+            match run_task(pool, worker, &me, &mut task) {
                 Ok(asked) => retirements = asked,
                 Err(failure) => return Retire::Failed(failure),
             }
@@ -62,22 +62,22 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
 /// Gives the number of retirements asked for up to the end: from then on the worker counts as
 /// idle, and whoever sees that and asks for the next one means this worker too.
 #[inline]
-fn perform(
+fn run_task(
     pool: &Shared,
     worker: &Worker,
     me: &ThreadContext,
     task: &mut Option<Task>,
 ) -> Result<u64, Failure> {
-    settle_interrupt(pool, me);
+    reset_interrupt(pool, me);
     worker.begin();
-    let ended = match &pool.extras.hooks {
+    let ended = match &pool.options.hooks {
         None => run_plain(task),
-        Some(hooks) => run_hooked(task, &**hooks, pool.extras.takes_times),
+        Some(hooks) => run_hooked(task, &**hooks, pool.options.takes_times),
     };
     let retirements = pool.retirements();
     worker.end();
     match ended {
-        Err(failure) if pool.extras.reuses_workers => {
+        Err(failure) if pool.options.reuses_workers => {
             me.take_interrupt();
             pool.report(&failure);
             discard(failure);
@@ -89,7 +89,7 @@ fn perform(
 }
 
 /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
-fn settle_interrupt(pool: &Shared, me: &ThreadContext) {
+fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
     // The order matters: an interrupt from `shutdown_now` that is cleared here was sent after the
     // state had changed, and so the state says it again.
     me.take_interrupt();
@@ -123,13 +123,13 @@ fn run_hooked(
     let Some(task) = slot else { return Ok(()) };
     let mut info = TaskInfo::of(task, queued_for(task));
     // In cells, since a panic leaves them as they are.
-    let (stage, start) = (Cell::new(Stage::Before), Cell::new(None));
+    let (stage, start) = (Cell::new(HookPhase::Before), Cell::new(None));
     let ended = catch(|| {
         hooks.before_execute(&info);
-        stage.set(Stage::Task);
+        stage.set(HookPhase::Task);
         start.set(takes_times.then(clock::now));
         let ran = Task::run_in(slot);
-        stage.set(Stage::After);
+        stage.set(HookPhase::After);
         info.set_ran_for(start.get().map(time_since));
         let outcome = match ran {
             RunOutcome::Completed => Outcome::Completed,
@@ -141,8 +141,8 @@ fn run_hooked(
     let Err(payload) = ended else { return Ok(()) };
     let failure = Failure::from_panic(payload);
     match stage.get() {
-        Stage::Before => discard(slot.take()),
-        Stage::Task => {
+        HookPhase::Before => discard(slot.take()),
+        HookPhase::Task => {
             info.set_ran_for(start.get().map(time_since));
             let outcome = Outcome::Failed(failure.clone());
             if let Err(payload) = catch(|| hooks.after_execute(&info, &outcome)) {
@@ -151,14 +151,14 @@ fn run_hooked(
                 return Err(Failure::from_panic(payload));
             }
         }
-        Stage::After => {}
+        HookPhase::After => {}
     }
     Err(failure)
 }
 
 /// What was going on when a panic came.
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum HookPhase {
     Before,
     Task,
     After,
@@ -179,11 +179,11 @@ fn time_since(moment: Instant) -> Duration {
 
 /// What a worker does that asks for its next task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum NextAction {
     /// It leaves: the pool has no use for any worker any more.
-    Finish,
+    Exit,
     /// It leaves if the control word is still what it was: this pool can do with one less.
-    Shrink,
+    ExitIfUnchanged,
     /// It waits for a task for as long as it takes.
     Wait,
     /// It waits for a task for no longer than keep-alive.
@@ -196,32 +196,32 @@ enum Next {
 /// do; it has too many workers; the worker timed out, and is not needed as a core worker. For the
 /// last two the worker must not be the last one while tasks are queued.
 fn decide(
-    seen: Moment,
-    figures: Figures,
+    seen: CtlSnapshot,
+    settings: SettingsSnapshot,
     timed_out: bool,
     queue_is_empty: impl Fn() -> bool,
-) -> Next {
+) -> NextAction {
     let workers = seen.workers();
     if seen.is_stopped() || (!seen.is_running() && queue_is_empty()) {
-        return Next::Finish;
+        return NextAction::Exit;
     }
-    let may_time_out = figures.core_timeout || workers > figures.core;
-    let surplus = workers > figures.maximum || (may_time_out && timed_out);
+    let may_time_out = settings.core_timeout || workers > settings.core;
+    let surplus = workers > settings.maximum || (may_time_out && timed_out);
     if surplus && (workers > 1 || queue_is_empty()) {
-        Next::Shrink
+        NextAction::ExitIfUnchanged
     } else if may_time_out {
-        Next::WaitForKeepAlive
+        NextAction::WaitForKeepAlive
     } else {
-        Next::Wait
+        NextAction::Wait
     }
 }
 
 /// The next task, if there is one right now and the worker is to stay: the usual case under load.
 ///
 /// Says nothing that [`decide`] would not say too. It is a shorter way through it, on which no
-/// patience is worked out and the worker does not make ready for a wait.
+/// timeout is worked out and the worker does not make ready for a wait.
 #[inline]
-fn task_at_hand(pool: &Shared) -> Option<Task> {
+fn poll_task(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();
     if seen.is_stopped() || seen.workers() > pool.settings.maximum() {
         return None;
@@ -239,18 +239,18 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
         let asked = pool.retirements();
         timed_out |= asked != retirements;
         retirements = asked;
-        let (seen, figures) = (pool.ctl.load(), pool.settings.figures());
-        let patience = match decide(seen, figures, timed_out, || pool.queue.is_empty()) {
-            Next::Finish => {
+        let (seen, settings) = (pool.ctl.load(), pool.settings.snapshot());
+        let timeout = match decide(seen, settings, timed_out, || pool.queue.is_empty()) {
+            NextAction::Exit => {
                 pool.ctl.remove_worker();
                 return None;
             }
-            Next::Shrink if pool.ctl.try_remove_worker(seen) => return None,
-            Next::Shrink => continue,
-            Next::Wait => None,
-            Next::WaitForKeepAlive => Some(figures.keep_alive),
+            NextAction::ExitIfUnchanged if pool.ctl.try_remove_worker(seen) => return None,
+            NextAction::ExitIfUnchanged => continue,
+            NextAction::Wait => None,
+            NextAction::WaitForKeepAlive => Some(settings.keep_alive),
         };
-        match me.accept_nudges(|| wait_for_task(pool, patience)) {
+        match me.accept_nudges(|| wait_for_task(pool, timeout)) {
             Ok(Some(task)) => return Some(task),
             Ok(None) => timed_out = true,
             // Told to look again.
@@ -259,13 +259,13 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
     }
 }
 
-fn wait_for_task(pool: &Shared, patience: Option<Duration>) -> Result<Option<Task>, Interrupted> {
+fn wait_for_task(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task>, Interrupted> {
     let queue = &*pool.queue;
     if !queue.is_interruptible() {
-        return poll_in_slices(pool, patience);
+        return poll_in_slices(pool, timeout);
     }
-    match patience {
-        Some(patience) => queue.poll_timeout(patience),
+    match timeout {
+        Some(timeout) => queue.poll_timeout(timeout),
         None => queue.take().map(Some),
     }
 }
@@ -274,17 +274,17 @@ fn wait_for_task(pool: &Shared, patience: Option<Duration>) -> Result<Option<Tas
 ///
 /// Whoever changes something about the pool nudges after that, and a nudge stays until it is taken
 /// here: so a change that came just before the wait is not missed.
-fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Task>, Interrupted> {
-    let mut left = patience.unwrap_or(Duration::MAX);
+fn poll_in_slices(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task>, Interrupted> {
+    let mut left = timeout.unwrap_or(Duration::MAX);
     loop {
-        let slice = left.min(SLICE);
+        let slice = left.min(UNINTERRUPTIBLE_SLICE);
         if let Some(task) = pool.queue.poll_timeout(slice)? {
             return Ok(Some(task));
         }
         if interrupt::wait_interrupted() {
             return Err(Interrupted);
         }
-        if patience.is_some() {
+        if timeout.is_some() {
             left -= slice;
             if left.is_zero() {
                 return Ok(None);
@@ -297,9 +297,9 @@ fn poll_in_slices(pool: &Shared, patience: Option<Duration>) -> Result<Option<Ta
 mod tests {
     use std::time::Duration;
 
-    use super::{Next, decide};
-    use crate::pool::ctl::{Moment, RunState};
-    use crate::pool::settings::Figures;
+    use super::{NextAction, decide};
+    use crate::pool::ctl::{CtlSnapshot, RunState};
+    use crate::pool::settings::SettingsSnapshot;
 
     const STATES: [RunState; 5] = [
         RunState::Running,
@@ -310,21 +310,21 @@ mod tests {
     ];
 
     /// All that a worker may see, over small numbers.
-    fn all_cases() -> impl Iterator<Item = (RunState, u32, Figures, bool, bool)> {
+    fn all_cases() -> impl Iterator<Item = (RunState, u32, SettingsSnapshot, bool, bool)> {
         let numbers = (1..=4).flat_map(|maximum| (0..=maximum).map(move |core| (core, maximum)));
-        let figures = numbers.flat_map(|(core, maximum)| {
-            [false, true].map(|core_timeout| Figures {
+        let settings = numbers.flat_map(|(core, maximum)| {
+            [false, true].map(|core_timeout| SettingsSnapshot {
                 core,
                 maximum,
                 keep_alive: Duration::from_secs(1),
                 core_timeout,
             })
         });
-        figures.flat_map(|figures| {
+        settings.flat_map(|settings| {
             let workers = (1..=6).flat_map(|workers| STATES.map(|state| (state, workers)));
             workers.flat_map(move |(state, workers)| {
                 let seen = [(false, false), (false, true), (true, false), (true, true)];
-                seen.map(|(timed_out, empty)| (state, workers, figures, timed_out, empty))
+                seen.map(|(timed_out, empty)| (state, workers, settings, timed_out, empty))
             })
         })
     }
@@ -332,48 +332,48 @@ mod tests {
     /// TPE-059
     #[test]
     fn a_worker_leaves_for_four_reasons_only() {
-        for (state, workers, figures, timed_out, empty) in all_cases() {
-            let seen = Moment::new(state, u64::from(workers));
-            let next = decide(seen, figures, timed_out, || empty);
+        for (state, workers, settings, timed_out, empty) in all_cases() {
+            let seen = CtlSnapshot::new(state, u64::from(workers));
+            let next = decide(seen, settings, timed_out, || empty);
             let stopped = state >= RunState::Stop;
             let finished = state == RunState::Shutdown && empty;
             let needed = workers == 1 && !empty;
-            let subject_to_timeout = figures.core_timeout || workers > figures.core;
-            let too_many = workers > figures.maximum && !needed;
+            let subject_to_timeout = settings.core_timeout || workers > settings.core;
+            let too_many = workers > settings.maximum && !needed;
             let idle = timed_out && subject_to_timeout && !needed;
             let expected = match (stopped || finished, too_many || idle, subject_to_timeout) {
-                (true, _, _) => Next::Finish,
-                (false, true, _) => Next::Shrink,
-                (false, false, true) => Next::WaitForKeepAlive,
-                (false, false, false) => Next::Wait,
+                (true, _, _) => NextAction::Exit,
+                (false, true, _) => NextAction::ExitIfUnchanged,
+                (false, false, true) => NextAction::WaitForKeepAlive,
+                (false, false, false) => NextAction::Wait,
             };
-            assert_eq!(next, expected, "{seen:?} {figures:?} {timed_out} {empty}");
+            assert_eq!(next, expected, "{seen:?} {settings:?} {timed_out} {empty}");
         }
     }
 
     /// TPE-050, TPE-057
     #[test]
     fn workers_that_all_time_out_leave_as_many_as_are_needed() {
-        for (_, at_first, figures, _, empty) in all_cases() {
+        for (_, at_first, settings, _, empty) in all_cases() {
             let mut workers = u64::from(at_first);
             let next = loop {
-                let seen = Moment::new(RunState::Running, workers);
-                match decide(seen, figures, true, || empty) {
-                    Next::Shrink => workers -= 1,
+                let seen = CtlSnapshot::new(RunState::Running, workers);
+                match decide(seen, settings, true, || empty) {
+                    NextAction::ExitIfUnchanged => workers -= 1,
                     next => break next,
                 }
                 if workers == 0 {
-                    break Next::Finish;
+                    break NextAction::Exit;
                 }
             };
-            let core = if figures.core_timeout {
+            let core = if settings.core_timeout {
                 0
             } else {
-                figures.core
+                settings.core
             };
             let needed = u64::from(core.max(u32::from(!empty)));
             assert_eq!(workers, needed.min(u64::from(at_first)));
-            assert_ne!(next, Next::Shrink);
+            assert_ne!(next, NextAction::ExitIfUnchanged);
         }
     }
 }

@@ -89,7 +89,7 @@ impl Timers {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
-        match self.enqueue(pool, pool.stamp(task)) {
+        match self.enqueue(pool, pool.record_submission_time(task)) {
             None => Ok(()),
             Some(task) => pool.reject(task),
         }
@@ -98,7 +98,7 @@ impl Timers {
     /// Queues the next turn of a periodic task, or ends it if the pool does not go on with it.
     pub(super) fn take_again(&self, pool: &Arc<Shared>, task: Task) {
         let refused = if self.may_run(pool, Claim::of(&task)) {
-            self.enqueue(pool, pool.stamp(task))
+            self.enqueue(pool, pool.record_submission_time(task))
         } else {
             Some(task)
         };
@@ -120,7 +120,7 @@ impl Timers {
             }
         }
         let task = self.queue.remove_first(&mut |task| task.id() == id)?;
-        pool.tally.forget();
+        pool.task_count.invalidate();
         pool.try_terminate();
         Some(task)
     }
@@ -130,7 +130,7 @@ impl Timers {
         let removed = self
             .queue
             .remove_with(|heap| heap.remove_scheduled(id, schedule));
-        pool.tally.forget();
+        pool.task_count.invalidate();
         removed
     }
 
@@ -167,7 +167,7 @@ impl Timers {
             };
             stays && !task.is_cancelled()
         });
-        pool.tally.forget();
+        pool.task_count.invalidate();
         for task in gone {
             task.cancel();
         }

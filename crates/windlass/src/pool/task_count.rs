@@ -14,13 +14,13 @@ const COUNT_BITS: u32 = 48;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
 #[derive(Debug, Default)]
-pub(crate) struct Tally(AtomicU64);
+pub(crate) struct TaskCount(AtomicU64);
 
-/// The tally at one moment.
+/// The task_count at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Noted(u64);
+pub(crate) struct TaskCountSnapshot(u64);
 
-impl Noted {
+impl TaskCountSnapshot {
     fn count(self) -> u64 {
         self.0 & COUNT_MASK
     }
@@ -34,17 +34,17 @@ impl Noted {
     }
 }
 
-impl Tally {
+impl TaskCount {
     /// To be called before anything is counted.
-    pub(crate) fn last(&self) -> Noted {
-        Noted(self.0.load(Ordering::SeqCst))
+    pub(crate) fn last(&self) -> TaskCountSnapshot {
+        TaskCountSnapshot(self.0.load(Ordering::SeqCst))
     }
 
     /// Gives the count that is known to lie between these, and notes it.
-    pub(crate) fn settle(&self, last: Noted, least: u64, most: u64) -> u64 {
+    pub(crate) fn update(&self, last: TaskCountSnapshot, least: u64, most: u64) -> u64 {
         let count = last.count().min(most).max(least);
         let update = |word| {
-            let now = Noted(word);
+            let now = TaskCountSnapshot(word);
             // A count below the last one shows that tasks were removed by hand.
             let news = now == last || (now.removals() == last.removals() && now.count() < count);
             news.then(|| now.with_count(count).0)
@@ -56,9 +56,9 @@ impl Tally {
     }
 
     /// Tasks have been removed, and the count may fall.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn invalidate(&self) {
         let forget = |word| {
-            let removals = Noted(word).removals().wrapping_add(1);
+            let removals = TaskCountSnapshot(word).removals().wrapping_add(1);
             Some(removals << COUNT_BITS)
         };
         let _ = self
@@ -69,39 +69,39 @@ impl Tally {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::Tally;
+    use super::TaskCount;
 
     #[test]
     fn the_count_does_not_fall_while_it_cannot_have() {
-        let tally = Tally::default();
-        assert_eq!(tally.settle(tally.last(), 5, 5), 5);
-        assert_eq!(tally.settle(tally.last(), 3, 6), 5);
-        assert_eq!(tally.settle(tally.last(), 7, 9), 7);
+        let task_count = TaskCount::default();
+        assert_eq!(task_count.update(task_count.last(), 5, 5), 5);
+        assert_eq!(task_count.update(task_count.last(), 3, 6), 5);
+        assert_eq!(task_count.update(task_count.last(), 7, 9), 7);
     }
 
     #[test]
     fn the_count_falls_when_it_must_have() {
-        let tally = Tally::default();
-        tally.settle(tally.last(), 5, 5);
-        assert_eq!(tally.settle(tally.last(), 3, 4), 4);
-        assert_eq!(tally.settle(tally.last(), 3, 9), 4);
+        let task_count = TaskCount::default();
+        task_count.update(task_count.last(), 5, 5);
+        assert_eq!(task_count.update(task_count.last(), 3, 4), 4);
+        assert_eq!(task_count.update(task_count.last(), 3, 9), 4);
     }
 
     #[test]
     fn a_count_from_before_a_removal_is_not_noted_after_it() {
-        let tally = Tally::default();
-        let before = tally.last();
-        tally.forget();
-        assert_eq!(tally.settle(before, 5, 5), 5);
-        assert_eq!(tally.settle(tally.last(), 4, 9), 4);
+        let task_count = TaskCount::default();
+        let before = task_count.last();
+        task_count.invalidate();
+        assert_eq!(task_count.update(before, 5, 5), 5);
+        assert_eq!(task_count.update(task_count.last(), 4, 9), 4);
     }
 
     #[test]
     fn removals_without_end_do_not_reach_the_count() {
-        let tally = Tally::default();
+        let task_count = TaskCount::default();
         for _ in 0..70_000 {
-            tally.forget();
+            task_count.invalidate();
         }
-        assert_eq!(tally.settle(tally.last(), 2, 9), 2);
+        assert_eq!(task_count.update(task_count.last(), 2, 9), 2);
     }
 }
