@@ -17,7 +17,7 @@ use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, mutant};
-use crate::task::{Failure, Home, Schedule, Task, TaskBuilder, TaskId};
+use crate::task::{Failure, Task, TaskBuilder, TaskId, Timer, TimerService};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
@@ -37,7 +37,7 @@ pub(crate) trait Annex: Send + Sync {
     fn on_shutdown(&self, pool: &Shared);
 
     /// A scheduled task of the pool was cancelled; it may still be queued.
-    fn on_cancel(&self, pool: &Shared, id: TaskId, schedule: &Schedule);
+    fn on_cancel(&self, pool: &Shared, id: TaskId, timer: &Timer);
 }
 
 pub(crate) struct Shared {
@@ -185,10 +185,10 @@ impl Shared {
     }
 }
 
-impl Home for Shared {
-    fn cancelled(&self, id: TaskId, schedule: &Schedule) {
+impl TimerService for Shared {
+    fn cancelled(&self, id: TaskId, timer: &Timer) {
         if let Some(annex) = &self.options.annex {
-            annex.on_cancel(self, id, schedule);
+            annex.on_cancel(self, id, timer);
         }
     }
 

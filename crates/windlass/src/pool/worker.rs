@@ -11,7 +11,7 @@ use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{clock, mutant};
-use crate::task::{Failure, RunOutcome, Schedule, Task};
+use crate::task::{Failure, RunOutcome, Task, Timer};
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -169,7 +169,7 @@ enum HookPhase {
 /// A scheduled task has waited since it was due, not since it was scheduled.
 fn queued_for(task: &Task) -> Option<Duration> {
     let queued = task.queued_at()?;
-    let due = task.schedule().map(Schedule::due);
+    let due = task.timer().map(Timer::due);
     Some(time_since(due.map_or(queued, |due| due.max(queued))))
 }
 

@@ -90,7 +90,7 @@ impl ScheduledThreadPoolExecutor {
 
     /// Takes a task out of the queue, by its handle; `None` if it is not there.
     pub fn remove<T: Send + 'static>(&self, handle: &ScheduledHandle<T>) -> Option<Task> {
-        let removed = self.scheduler.remove(handle.id(), handle.schedule());
+        let removed = self.scheduler.remove(handle.id(), handle.timer());
         if let Some(task) = &removed {
             task.set_drop_reason(Cancellation::Removed);
         }
@@ -171,7 +171,7 @@ impl QueuedTask {
 
 impl Executor for ScheduledThreadPoolExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.scheduler.take(task)
+        self.scheduler.submit(task)
     }
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::task::{ExecutionError, Schedule, TaskControl, TaskHandle, TaskId, TaskState};
+use crate::task::{ExecutionError, TaskControl, TaskHandle, TaskId, TaskState, Timer};
 
 /// Waits for a scheduled task, and knows when it is due.
 ///
@@ -30,9 +30,9 @@ pub struct ScheduledHandle<T> {
 }
 
 impl<T> ScheduledHandle<T> {
-    pub(super) fn schedule(&self) -> &Schedule {
-        let schedule = self.handle.schedule();
-        schedule.expect("a scheduled task has a schedule")
+    pub(super) fn timer(&self) -> &Timer {
+        let timer = self.handle.timer();
+        timer.expect("a scheduled task has a timer")
     }
 }
 
@@ -46,27 +46,27 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Duration {
-        self.schedule().delay()
+        self.timer().delay()
     }
 
     /// Compares by due time, and equal times by the order of scheduling.
     #[must_use]
     #[doc(alias = "compareTo")]
     pub fn cmp_due<U>(&self, other: &ScheduledHandle<U>) -> Ordering {
-        let key = |schedule: &Schedule| (schedule.due(), schedule.sequence());
-        key(self.schedule()).cmp(&key(other.schedule()))
+        let key = |timer: &Timer| (timer.due(), timer.sequence());
+        key(self.timer()).cmp(&key(other.timer()))
     }
 
     /// Whether the task runs again and again.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.schedule().is_periodic()
+        self.timer().is_periodic()
     }
 
     /// How many runs of a periodic task have ended, the one that failed included.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        self.schedule().runs()
+        self.timer().run_count()
     }
 
     /// Waits for the task and gives its value.
@@ -150,7 +150,7 @@ impl<T> fmt::Debug for ScheduledHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduledHandle")
             .field("handle", &self.handle)
-            .field("schedule", self.schedule())
+            .field("timer", self.timer())
             .finish()
     }
 }

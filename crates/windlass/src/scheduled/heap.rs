@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use crate::queue::Discipline;
 use crate::sync::clock::Clock;
-use crate::task::{Schedule, Task, TaskId, instant, nanos};
+use crate::task::{Task, TaskId, Timer, instant, nanos};
 
 /// The slot after the last of the free ones.
 const NO_SLOT: u32 = u32::MAX;
@@ -62,8 +62,8 @@ impl TimerHeap {
 
     /// Takes out a scheduled task, if it is here.
     #[inline]
-    pub(super) fn remove_scheduled(&mut self, id: TaskId, schedule: &Schedule) -> Option<Task> {
-        let slot = schedule.slot();
+    pub(super) fn remove_task(&mut self, id: TaskId, timer: &Timer) -> Option<Task> {
+        let slot = timer.slot();
         match self.slots.get(slot as usize)?.task.as_ref() {
             Some(task) if task.id() == id => Some(self.take(self.places[slot as usize] as usize)),
             _ => None,
@@ -200,10 +200,10 @@ impl Discipline for TimerHeap {
             self.last_sequence += 1;
             self.last_sequence
         };
-        let (due, sequence) = match task.schedule() {
-            Some(schedule) => {
-                schedule.set_slot(slot);
-                (schedule.due_nanos(), schedule.sequence_or(next_sequence))
+        let (due, sequence) = match task.timer() {
+            Some(timer) => {
+                timer.set_slot(slot);
+                (timer.due_nanos(), timer.sequence_or_init(next_sequence))
             }
             None => (nanos(self.clock.now()), next_sequence()),
         };
@@ -289,11 +289,11 @@ mod tests {
     use super::TimerHeap;
     use crate::queue::Discipline;
     use crate::sync::clock::{self, Clock, TestClock};
-    use crate::task::{Home, Schedule, Task, TaskBuilder, TaskHandle, TaskId};
+    use crate::task::{Task, TaskBuilder, TaskHandle, TaskId, Timer, TimerService};
 
-    struct Nowhere;
-    impl Home for Nowhere {
-        fn cancelled(&self, _id: TaskId, _schedule: &Schedule) {}
+    struct NoService;
+    impl TimerService for NoService {
+        fn cancelled(&self, _id: TaskId, _timer: &Timer) {}
 
         fn now(&self) -> Instant {
             clock::now()
@@ -301,9 +301,9 @@ mod tests {
     }
 
     fn due_at(heap: &mut TimerHeap, due: Instant, name: u64) -> TaskHandle<()> {
-        let home: Weak<Nowhere> = Weak::new();
+        let service: Weak<NoService> = Weak::new();
         let builder = TaskBuilder::new().name(format!("{name}"));
-        let (task, handle) = builder.build_scheduled(Schedule::once(due, home), || Ok(()));
+        let (task, handle) = builder.build_scheduled(Timer::one_shot(due, service), || Ok(()));
         heap.push(task);
         handle
     }
@@ -314,8 +314,8 @@ mod tests {
     }
 
     fn remove(heap: &mut TimerHeap, handle: &TaskHandle<()>) -> Option<Task> {
-        let schedule = handle.schedule().expect("it has one");
-        heap.remove_scheduled(handle.id(), schedule)
+        let timer = handle.timer().expect("it has one");
+        heap.remove_task(handle.id(), timer)
     }
 
     fn names(heap: &mut TimerHeap) -> Vec<u64> {

@@ -16,10 +16,10 @@ mod heap;
 #[cfg(test)]
 mod models;
 mod period;
+mod periodic;
 mod scheduler;
 mod service;
 mod timers;
-mod turn;
 
 #[cfg(feature = "cron")]
 pub use cron::{Cron, CronError};

@@ -31,13 +31,13 @@ pub struct Period {
 
 /// A time of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Beat {
+pub(super) struct Tick {
     pub(super) at: Instant,
     /// The time of day that was meant, for a calendar.
     wall: Option<SystemTime>,
 }
 
-impl Beat {
+impl Tick {
     const fn at(at: Instant) -> Self {
         Self { at, wall: None }
     }
@@ -62,9 +62,9 @@ pub enum MissedRuns {
     /// They are made up for, one after the other without a pause, as the JDK does.
     #[default]
     Burst,
-    /// They are left out; the next run is at the next time of the original beat.
+    /// They are left out; the next run is at the next time of the original tick.
     Skip,
-    /// They are left out; the next run is one period from now, and the beat goes on from there.
+    /// They are left out; the next run is one period from now, and the tick goes on from there.
     Delay,
 }
 
@@ -116,8 +116,8 @@ impl Period {
         self
     }
 
-    /// Puts each run off by a random time of up to `jitter`, so that many tasks with one beat do not
-    /// all come at once. The beat itself does not drift.
+    /// Puts each run off by a random time of up to `jitter`, so that many tasks with one tick do not
+    /// all come at once. The tick itself does not drift.
     pub fn with_jitter(mut self, jitter: Duration) -> Self {
         self.jitter = jitter;
         self
@@ -131,35 +131,35 @@ impl Period {
         }
     }
 
-    /// The beat of the first run; `None` if there is none.
-    pub(super) fn first(&self, clock: &Clock) -> Option<Beat> {
+    /// The tick of the first run; `None` if there is none.
+    pub(super) fn first(&self, clock: &Clock) -> Option<Tick> {
         match &self.kind {
-            Kind::Rate(_) | Kind::Delay(_) => Some(Beat::at(after(clock.now(), self.initial))),
+            Kind::Rate(_) | Kind::Delay(_) => Some(Tick::at(after(clock.now(), self.initial))),
             Kind::Calendar(calendar) => next_in(&**calendar, None, clock),
         }
     }
 
-    /// The beat of the next run, after the run of `last` has ended now.
-    pub(super) fn next(&self, last: Beat, clock: &Clock) -> Option<Beat> {
+    /// The tick of the next run, after the run of `last` has ended now.
+    pub(super) fn next(&self, last: Tick, clock: &Clock) -> Option<Tick> {
         let now = clock.now();
         match &self.kind {
-            Kind::Delay(delay) => Some(Beat::at(after(now, *delay))),
-            Kind::Rate(period) => Some(Beat::at(next_beat(last.at, now, *period, self.missed))),
+            Kind::Delay(delay) => Some(Tick::at(after(now, *delay))),
+            Kind::Rate(period) => Some(Tick::at(next_tick(last.at, now, *period, self.missed))),
             Kind::Calendar(calendar) => next_in(&**calendar, last.wall, clock),
         }
     }
 
-    /// The beat, put off by a random time. `salt` makes it another one for each run.
-    pub(super) fn jittered(&self, beat: Beat, salt: u64) -> Instant {
+    /// The tick, put off by a random time. `salt` makes it another one for each run.
+    pub(super) fn jittered(&self, tick: Tick, salt: u64) -> Instant {
         let most = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
         if most == 0 {
-            return beat.at;
+            return tick.at;
         }
-        after(beat.at, Duration::from_nanos(mix(salt) % most))
+        after(tick.at, Duration::from_nanos(mix(salt) % most))
     }
 }
 
-fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -> Instant {
+fn next_tick(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -> Instant {
     let next = after(due, period);
     if next >= now || missed == MissedRuns::Burst {
         return next;
@@ -168,14 +168,14 @@ fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -
         MissedRuns::Delay => after(now, period),
         _ => {
             let late = now.saturating_duration_since(due).as_nanos();
-            let into_beat = late % period.as_nanos().max(1);
-            let into_beat = Duration::from_nanos(u64::try_from(into_beat).unwrap_or(0));
+            let into_tick = late % period.as_nanos().max(1);
+            let into_tick = Duration::from_nanos(u64::try_from(into_tick).unwrap_or(0));
             after(
                 now,
-                if into_beat.is_zero() {
+                if into_tick.is_zero() {
                     Duration::ZERO
                 } else {
-                    period - into_beat
+                    period - into_tick
                 },
             )
         }
@@ -184,14 +184,14 @@ fn next_beat(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -
 
 /// The next time of a calendar, and never one twice: a timer runs on another clock than the time of
 /// day, and may be a moment early by that.
-fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> Option<Beat> {
+fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> Option<Tick> {
     let (now, wall) = (clock.now(), clock.wall_now());
     let ahead = |last: &SystemTime| {
         last.duration_since(wall)
             .is_ok_and(|ahead| ahead < SET_BACK)
     };
     let next = calendar.next_after(last.filter(ahead).unwrap_or(wall))?;
-    Some(Beat {
+    Some(Tick {
         at: after(now, next.duration_since(wall).unwrap_or_default()),
         wall: Some(next),
     })
@@ -230,40 +230,40 @@ impl fmt::Debug for Period {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use super::{Beat, Calendar, MissedRuns, Period, SET_BACK, mix, next_beat, next_in};
+    use super::{Calendar, MissedRuns, Period, SET_BACK, Tick, mix, next_in, next_tick};
     use crate::sync::clock::{self, Clock, TestClock};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn missed_beats_are_made_up_for_skipped_or_put_off() {
+    fn missed_ticks_are_made_up_for_skipped_or_put_off() {
         let due = clock::now();
         let now = due + SECOND * 7 / 2;
-        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Burst), due + SECOND);
+        assert_eq!(next_tick(due, now, SECOND, MissedRuns::Burst), due + SECOND);
         assert_eq!(
-            next_beat(due, now, SECOND, MissedRuns::Skip),
+            next_tick(due, now, SECOND, MissedRuns::Skip),
             due + SECOND * 4
         );
-        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Delay), now + SECOND);
+        assert_eq!(next_tick(due, now, SECOND, MissedRuns::Delay), now + SECOND);
     }
 
     #[test]
-    fn a_beat_that_was_not_missed_is_the_same_for_all() {
+    fn a_tick_that_was_not_missed_is_the_same_for_all() {
         let due = clock::now();
         for missed in [MissedRuns::Burst, MissedRuns::Skip, MissedRuns::Delay] {
             assert_eq!(
-                next_beat(due, due + SECOND / 2, SECOND, missed),
+                next_tick(due, due + SECOND / 2, SECOND, missed),
                 due + SECOND
             );
-            assert_eq!(next_beat(due, due + SECOND, SECOND, missed), due + SECOND);
+            assert_eq!(next_tick(due, due + SECOND, SECOND, missed), due + SECOND);
         }
     }
 
     #[test]
-    fn a_run_that_ends_on_a_beat_skips_to_that_beat() {
+    fn a_run_that_ends_on_a_tick_skips_to_that_tick() {
         let due = clock::now();
         let now = due + SECOND * 3;
-        assert_eq!(next_beat(due, now, SECOND, MissedRuns::Skip), now);
+        assert_eq!(next_tick(due, now, SECOND, MissedRuns::Skip), now);
     }
 
     #[test]
@@ -275,23 +275,23 @@ mod tests {
     }
 
     #[test]
-    fn the_first_beat_is_after_the_initial_delay_and_the_next_after_the_period() {
+    fn the_first_tick_is_after_the_initial_delay_and_the_next_after_the_period() {
         let test = TestClock::new();
         let clock = Clock::Test(test.clone());
         let start = test.now();
         let rate = Period::fixed_rate(SECOND * 10).starting_in(SECOND);
         let delay = Period::fixed_delay(SECOND * 10).starting_in(SECOND);
-        let first = Beat::at(start + SECOND);
+        let first = Tick::at(start + SECOND);
         assert_eq!(rate.first(&clock), Some(first));
         assert_eq!(delay.first(&clock), Some(first));
         test.advance(SECOND * 5);
         assert_eq!(
             rate.next(first, &clock),
-            Some(Beat::at(first.at + SECOND * 10))
+            Some(Tick::at(first.at + SECOND * 10))
         );
         assert_eq!(
             delay.next(first, &clock),
-            Some(Beat::at(start + SECOND * 15))
+            Some(Tick::at(start + SECOND * 15))
         );
     }
 
@@ -305,9 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn without_jitter_a_beat_is_kept_to_the_nanosecond() {
-        let beat = Beat::at(clock::now());
-        assert_eq!(Period::fixed_rate(SECOND).jittered(beat, 1), beat.at);
+    fn without_jitter_a_tick_is_kept_to_the_nanosecond() {
+        let tick = Tick::at(clock::now());
+        assert_eq!(Period::fixed_rate(SECOND).jittered(tick, 1), tick.at);
     }
 
     #[test]
@@ -319,14 +319,14 @@ mod tests {
 
     #[test]
     fn jitter_stays_within_its_bound_and_varies() {
-        let beat = clock::now();
+        let tick = clock::now();
         let period = Period::fixed_rate(SECOND).with_jitter(Duration::from_millis(10));
-        let times = (0..100).map(|salt| period.jittered(Beat::at(beat), salt));
+        let times = (0..100).map(|salt| period.jittered(Tick::at(tick), salt));
         let mut times: Vec<_> = times.collect();
         assert!(
             times
                 .iter()
-                .all(|at| *at >= beat && *at < beat + Duration::from_millis(10))
+                .all(|at| *at >= tick && *at < tick + Duration::from_millis(10))
         );
         times.dedup();
         assert!(times.len() > 50);

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use super::handle::ScheduledHandle;
 use super::period::{self, Period};
+use super::periodic::PeriodicTask;
 use super::scheduler::Scheduler;
 use super::timers::Decorate;
-use super::turn::Turn;
 use crate::executor::{ExecutorService, RejectedExecution, RejectionReason};
-use crate::task::{Failure, Runs, Task, TaskBuilder};
+use crate::task::{Failure, RunCount, Task, TaskBuilder};
 
 /// An executor service that also runs tasks later, and again and again.
 ///
@@ -55,7 +55,7 @@ impl<E: ScheduledExecutorService + ?Sized> ScheduledExecutorService for Arc<E> {
 /// pool.close();
 /// ```
 pub trait Schedule: ScheduledExecutorService {
-    /// Runs the closure once, after `delay`.
+    /// RunCount the closure once, after `delay`.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ pub trait Schedule: ScheduledExecutorService {
         once(self, delay, move || Ok(body()))
     }
 
-    /// Runs the closure once, after `delay`; an error that it returns is the task's failure.
+    /// RunCount the closure once, after `delay`; an error that it returns is the task's failure.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ pub trait Schedule: ScheduledExecutorService {
         once(self, delay, move || body().map_err(Failure::from_error))
     }
 
-    /// Runs the closure once, at a time of day; at once if that has passed.
+    /// RunCount the closure once, at a time of day; at once if that has passed.
     ///
     /// The time is turned into a delay when this is called: a clock that is set afterwards does not
     /// move it.
@@ -102,7 +102,7 @@ pub trait Schedule: ScheduledExecutorService {
         self.schedule(time.duration_since(now).unwrap_or_default(), body)
     }
 
-    /// Runs the closure after `initial`, and then every `period`, however long the runs take.
+    /// RunCount the closure after `initial`, and then every `period`, however long the runs take.
     ///
     /// Missed runs are made up for without a pause; for other ways see [`Period`]. A run that panics
     /// is the last; the handle has the failure.
@@ -119,7 +119,7 @@ pub trait Schedule: ScheduledExecutorService {
         self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
     }
 
-    /// Runs the closure after `initial`, and then `delay` after the end of each run.
+    /// RunCount the closure after `initial`, and then `delay` after the end of each run.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ pub trait Schedule: ScheduledExecutorService {
         self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
     }
 
-    /// Runs the closure again and again.
+    /// RunCount the closure again and again.
     ///
     /// # Errors
     ///
@@ -160,13 +160,13 @@ where
     T: Send + 'static,
 {
     let scheduler = executor.scheduler();
-    let schedule = scheduler.once(period::after(scheduler.timers.clock.now(), delay));
+    let timer = scheduler.once(period::after(scheduler.timers.clock.now(), delay));
     let builder = executor.prepare(TaskBuilder::new());
     let (task, handle) = match scheduler.timers.decorate.clone() {
-        None => builder.build_scheduled(schedule, body),
-        Some(decorate) => builder.build_scheduled(schedule, move || decorated(&decorate, body)),
+        None => builder.build_scheduled(timer, body),
+        Some(decorate) => builder.build_scheduled(timer, move || decorated(&decorate, body)),
     };
-    scheduler.take(task)?;
+    scheduler.submit(task)?;
     Ok(ScheduledHandle::new(handle))
 }
 
@@ -184,16 +184,16 @@ where
     } else {
         RejectionReason::NeverDue
     };
-    let beat = match period.first(&scheduler.timers.clock) {
-        Some(beat) if !period.is_zero() => beat,
+    let tick = match period.first(&scheduler.timers.clock) {
+        Some(tick) if !period.is_zero() => tick,
         _ => return Err(RejectedExecution::new(Task::new(body), reason)),
     };
-    let runs = Arc::new(Runs::default());
-    let schedule = scheduler.periodic(beat.at, Arc::clone(&runs));
+    let run_count = Arc::new(RunCount::default());
+    let timer = scheduler.periodic(tick.at, Arc::clone(&run_count));
     let decorate = scheduler.timers.decorate.clone();
     let run = move || {
         // Counted before the end of the run is announced, also if it panics.
-        let _count = CountRun(&runs);
+        let _count = CountRun(&run_count);
         let mut once = || {
             body();
             Ok(())
@@ -204,22 +204,22 @@ where
         }
     };
     let builder = executor.prepare(TaskBuilder::new());
-    let (cell, handle) = builder.build_periodic(schedule, run);
-    let turn = Turn::new(cell, period, beat, scheduler);
-    scheduler.take(Task::of_cell(turn))?;
+    let (cell, handle) = builder.build_periodic(timer, run);
+    let task = PeriodicTask::new(cell, period, tick, scheduler);
+    scheduler.submit(Task::of_cell(task))?;
     Ok(ScheduledHandle::new(handle))
 }
 
 /// Counts a run when it ends, in whatever way.
-struct CountRun<'a>(&'a Runs);
+struct CountRun<'a>(&'a RunCount);
 
 impl Drop for CountRun<'_> {
     fn drop(&mut self) {
-        self.0.count();
+        self.0.increment();
     }
 }
 
-/// Runs the body inside the decoration, which has to call it once.
+/// RunCount the body inside the decoration, which has to call it once.
 fn decorated<T>(
     decorate: &Decorate,
     body: impl FnOnce() -> Result<T, Failure>,

@@ -11,7 +11,7 @@ use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::reduce_timer_slack;
-use crate::task::{Failure, Schedule, Task, TaskId, nanos};
+use crate::task::{Failure, Task, TaskId, Timer, nanos};
 use crate::unwind::catch;
 
 /// Wraps each run of a scheduled task.
@@ -41,18 +41,18 @@ struct Policies {
 
 /// What the decision whether a task may run depends on.
 #[derive(Clone, Copy)]
-struct Claim {
+struct Eligibility {
     is_periodic: bool,
     /// When it is due, in the nanoseconds of [`nanos`], if that is not now.
     due: Option<u64>,
 }
 
-impl Claim {
+impl Eligibility {
     fn of(task: &Task) -> Self {
-        let schedule = task.schedule();
+        let timer = task.timer();
         Self {
-            is_periodic: schedule.is_some_and(Schedule::is_periodic),
-            due: schedule.map(Schedule::due_nanos),
+            is_periodic: timer.is_some_and(Timer::is_periodic),
+            due: timer.map(Timer::due_nanos),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Timers {
     }
 
     /// Queues a task that is due now or later, and makes sure that there is a worker for it.
-    pub(super) fn take(&self, pool: &Arc<Shared>, task: Task) -> Result<(), RejectedExecution> {
+    pub(super) fn submit(&self, pool: &Arc<Shared>, task: Task) -> Result<(), RejectedExecution> {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
@@ -96,8 +96,8 @@ impl Timers {
     }
 
     /// Queues the next turn of a periodic task, or ends it if the pool does not go on with it.
-    pub(super) fn take_again(&self, pool: &Arc<Shared>, task: Task) {
-        let refused = if self.may_run(pool, Claim::of(&task)) {
+    pub(super) fn resubmit(&self, pool: &Arc<Shared>, task: Task) {
+        let refused = if self.may_run(pool, Eligibility::of(&task)) {
             self.enqueue(pool, pool.record_submission_time(task))
         } else {
             Some(task)
@@ -109,13 +109,13 @@ impl Timers {
 
     /// Queues a task, and gives it back if the pool was shut down meanwhile and will not run it.
     fn enqueue(&self, pool: &Arc<Shared>, task: Task) -> Option<Task> {
-        let (id, claim) = (task.id(), Claim::of(&task));
+        let (id, eligibility) = (task.id(), Eligibility::of(&task));
         self.queue.push(task);
         // The second look: a shutdown that came in between has not seen this task. The third: one that
         // found neither a worker nor, just before, this task has ended the pool, and there is no worker.
-        if self.may_run(pool, claim) {
+        if self.may_run(pool, eligibility) {
             pool.ensure_worker();
-            if self.may_run(pool, claim) {
+            if self.may_run(pool, eligibility) {
                 return None;
             }
         }
@@ -126,21 +126,22 @@ impl Timers {
     }
 
     /// Takes a task out of the queue.
-    pub(super) fn remove(&self, pool: &Shared, id: TaskId, schedule: &Schedule) -> Option<Task> {
-        let removed = self
-            .queue
-            .remove_with(|heap| heap.remove_scheduled(id, schedule));
+    pub(super) fn remove(&self, pool: &Shared, id: TaskId, timer: &Timer) -> Option<Task> {
+        let removed = self.queue.remove_with(|heap| heap.remove_task(id, timer));
         pool.task_count.invalidate();
         removed
     }
 
     /// Whether a task may run in the pool's present state.
-    fn may_run(&self, pool: &Shared, claim: Claim) -> bool {
+    fn may_run(&self, pool: &Shared, eligibility: Eligibility) -> bool {
         match pool.ctl.load().state() {
             RunState::Running => true,
-            RunState::Shutdown if claim.is_periodic => self.continues_periodic(),
+            RunState::Shutdown if eligibility.is_periodic => self.continues_periodic(),
             RunState::Shutdown => {
-                self.runs_delayed() || claim.due.is_none_or(|due| due <= nanos(self.clock.now()))
+                self.runs_delayed()
+                    || eligibility
+                        .due
+                        .is_none_or(|due| due <= nanos(self.clock.now()))
             }
             _ => false,
         }
@@ -148,21 +149,21 @@ impl Timers {
 
     /// Whether the pool's state lets periodic tasks go on.
     pub(super) fn may_go_on(&self, pool: &Shared) -> bool {
-        let claim = Claim {
+        let eligibility = Eligibility {
             is_periodic: true,
             due: None,
         };
-        self.may_run(pool, claim)
+        self.may_run(pool, eligibility)
     }
 
     /// Throws out what is not to run any more after a shutdown; what is due stays.
-    pub(super) fn throw_out(&self, pool: &Shared) {
+    pub(super) fn cancel_ineligible(&self, pool: &Shared) {
         let (periodic, delayed) = (self.continues_periodic(), self.runs_delayed());
         let now = self.clock.now();
         let gone = self.queue.retain(&mut |task| {
-            let stays = match task.schedule() {
-                Some(schedule) if schedule.is_periodic() => periodic,
-                Some(schedule) => delayed || schedule.due() <= now,
+            let stays = match task.timer() {
+                Some(timer) if timer.is_periodic() => periodic,
+                Some(timer) => delayed || timer.due() <= now,
                 None => true,
             };
             stays && !task.is_cancelled()
@@ -206,16 +207,16 @@ impl Annex for Timers {
     }
 
     fn on_shutdown(&self, pool: &Shared) {
-        self.throw_out(pool);
+        self.cancel_ineligible(pool);
     }
 
-    fn on_cancel(&self, pool: &Shared, id: TaskId, schedule: &Schedule) {
+    fn on_cancel(&self, pool: &Shared, id: TaskId, timer: &Timer) {
         // Not by a look at its slot without the lock: it may be on its way into the queue, and then
         // either this finds it there, or whoever queues it finds it cancelled.
         if !self.removes_on_cancel() {
             return;
         }
-        drop(self.remove(pool, id, schedule));
+        drop(self.remove(pool, id, timer));
         // A cancel contains what the pool's last hook does, so it is reported here.
         if pool.is_shutdown() {
             if let Err(payload) = catch(|| pool.try_terminate()) {

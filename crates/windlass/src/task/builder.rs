@@ -11,7 +11,7 @@ use super::handle::TaskHandle;
 use super::header::{Attributes, Header};
 use super::id::TaskId;
 use super::runnable::Runnable;
-use super::schedule::{Schedule, When};
+use super::timer::{MaybeTimer, Timer};
 use super::{FutureTask, Task};
 
 /// What a task is to carry besides its code.
@@ -87,31 +87,31 @@ impl TaskBuilder {
     /// Makes a task that is due later, and its handle.
     pub(crate) fn build_scheduled<T: Send + 'static>(
         self,
-        schedule: Schedule,
+        timer: Timer,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(body, schedule)
+        self.halves(body, timer)
     }
 
     #[inline]
     fn halves<T: Send + 'static>(
         self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-        when: impl When,
+        timer: impl MaybeTimer,
     ) -> (Task, TaskHandle<T>) {
         let id = TaskId::next();
-        let (runs, waits) = Cell::pair(Header::new(id, self.attributes), Once(body), when);
+        let (runs, waits) = Cell::pair(Header::new(id, self.attributes), Once(body), timer);
         (Task::half(id, runs), TaskHandle::new(waits.awaitable()))
     }
 
     /// Makes a task that can run again and again, and its handle.
     pub(crate) fn build_periodic(
         self,
-        schedule: Schedule,
+        timer: Timer,
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
         let header = Header::new(TaskId::next(), self.attributes);
-        let (runs, waits) = Cell::pair(header, Repeating(body), schedule);
+        let (runs, waits) = Cell::pair(header, Repeating(body), timer);
         (Arc::new(runs), TaskHandle::new(waits.awaitable()))
     }
 

@@ -30,8 +30,8 @@ use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
-use super::schedule::{Schedule, When};
 use super::state::{Cancelled, Finished, Snapshot, State};
+use super::timer::{MaybeTimer, Timer};
 use super::waiters::Callbacks;
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -52,8 +52,8 @@ pub(super) struct Head {
 pub(super) struct Cell<T, B, W = ()> {
     head: Head,
     content: UnsafeCell<DiscardOnDrop<Content<T, B>>>,
-    /// When it is due: a [`Schedule`], or nothing.
-    when: W,
+    /// When it is due: a [`Timer`], or nothing.
+    timer: W,
 }
 
 enum Content<T, B> {
@@ -146,7 +146,7 @@ impl<D: Counted + ?Sized> Deref for Ref<D> {
     }
 }
 
-impl<T: Send + 'static, B: Body<T> + 'static, W: When> Ref<Cell<T, B, W>> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> {
     /// The same reference, without the type of the body.
     #[inline]
     pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
@@ -162,7 +162,7 @@ impl<T> Ref<dyn Awaitable<T>> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: When> Ref<Cell<T, B, W>> {
+impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
     /// Runs the task and lets go of it.
     pub(super) fn run_and_leave(self) -> RunOutcome {
         if !self.head.state.start() {
@@ -190,16 +190,16 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
+impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// A cell with two references to it.
     #[inline]
-    pub(super) fn pair(header: Header, body: B, when: W) -> (Ref<Self>, Ref<Self>) {
-        let cell = Self::with_refs(2, header, body, when);
+    pub(super) fn pair(header: Header, body: B, timer: W) -> (Ref<Self>, Ref<Self>) {
+        let cell = Self::with_refs(2, header, body, timer);
         (Ref(cell), Ref(cell))
     }
 
     #[inline]
-    fn with_refs(refs: u64, header: Header, body: B, when: W) -> NonNull<Self> {
+    fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
         let head = Head {
             state: State::new(refs, Cancellation::Dropped as u8),
             runner: AtomicPtr::new(ptr::null_mut()),
@@ -208,7 +208,7 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
         let cell = Box::new(Self {
             head,
             content: UnsafeCell::new(DiscardOnDrop::new(Content::Body(body))),
-            when,
+            timer,
         });
         NonNull::from(Box::leak(cell))
     }
@@ -289,7 +289,7 @@ impl<T: Send, B: Body<T>, W: When> Cell<T, B, W> {
     }
 }
 
-impl<T: Send + 'static, B: Body<T>, W: When> Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// The outcome of a task that is done and was not cancelled, in its place.
     fn look(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
         if state.is_claimed() {
@@ -419,7 +419,7 @@ impl Head {
     }
 }
 
-impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
+impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn run(&self) -> RunOutcome {
         let ran = self.as_runner(|_| {
             let (outcome, ran) = self.run_body()?;
@@ -463,8 +463,8 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
             }
         };
         // After the runner was told and the waiters released: its pool may take its time.
-        if let Some(schedule) = self.when.schedule() {
-            ignore_panic(|| schedule.cancelled(self.head.header.id()));
+        if let Some(timer) = self.timer.timer() {
+            ignore_panic(|| timer.cancelled(self.head.header.id()));
         }
         self.head.call(callbacks);
         true
@@ -490,14 +490,14 @@ impl<T: Send, B: Body<T>, W: When> Runnable for Cell<T, B, W> {
         &self.head.header
     }
 
-    fn schedule(&self) -> Option<&Schedule> {
-        self.when.schedule()
+    fn timer(&self) -> Option<&Timer> {
+        self.timer.timer()
     }
 }
 
-impl<T: Send, B: Body<T>, W: When> Untyped for Cell<T, B, W> {}
+impl<T: Send, B: Body<T>, W: MaybeTimer> Untyped for Cell<T, B, W> {}
 
-impl<T: Send + 'static, B: Body<T> + 'static, W: When> Awaitable<T> for Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Cell<T, B, W> {
     fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
         |cell| cell.cast::<Self>()
     }

@@ -11,8 +11,8 @@ use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError};
 use super::id::TaskId;
 use super::runnable::{Awaitable, Runnable};
-use super::schedule::Schedule;
 use super::shared::SharedHandle;
+use super::timer::Timer;
 use crate::sync::Deadline;
 
 /// The key of the one waker that the one handle of a task registers.
@@ -44,8 +44,8 @@ pub struct TaskHandle<T> {
 
 impl<T> TaskHandle<T> {
     /// When the task is due, where that is later than now.
-    pub(crate) fn schedule(&self) -> Option<&Schedule> {
-        self.task.schedule()
+    pub(crate) fn timer(&self) -> Option<&Timer> {
+        self.task.timer()
     }
 }
 

@@ -25,9 +25,9 @@ mod id;
 mod recycled_box;
 mod recycler;
 mod runnable;
-mod schedule;
 mod shared;
 mod state;
+mod timer;
 mod waiters;
 
 use std::fmt;
@@ -49,9 +49,9 @@ use erased::{Erase, Erased};
 pub(crate) use header::{Attributes, Header, instant, nanos};
 use recycled_box::RecycledBox;
 pub(crate) use runnable::{RunOutcome, Runnable};
-use schedule::When;
-pub(crate) use schedule::{Home, Runs, Schedule};
 pub(crate) use state::Snapshot;
+use timer::MaybeTimer;
+pub(crate) use timer::{RunCount, Timer, TimerService};
 
 use crate::unwind::{discard, ignore_panic};
 
@@ -136,7 +136,7 @@ impl Task {
     where
         T: Send + 'static,
         B: Body<T> + 'static,
-        W: When,
+        W: MaybeTimer,
     {
         Self {
             id,
@@ -240,17 +240,17 @@ impl Task {
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Option<Duration> {
-        self.schedule().map(Schedule::delay)
+        self.timer().map(Timer::delay)
     }
 
     /// Whether it is a turn of a task that runs again and again.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.schedule().is_some_and(Schedule::is_periodic)
+        self.timer().is_some_and(Timer::is_periodic)
     }
 
-    pub(crate) fn schedule(&self) -> Option<&Schedule> {
-        self.erased.cell()?.schedule()
+    pub(crate) fn timer(&self) -> Option<&Timer> {
+        self.erased.cell()?.timer()
     }
 
     /// Cancels the task through its handle's cell, where it has one.
@@ -359,7 +359,7 @@ impl<F: FnOnce() + Send + 'static> Erase for Boxed<F> {
 /// The half that runs of a task with a handle.
 struct Half<T, B, W>(Ref<Cell<T, B, W>>);
 
-impl<T: Send + 'static, B: Body<T> + 'static, W: When> Erase for Half<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B, W> {
     fn run(self) -> RunOutcome {
         self.0.run_and_leave()
     }

@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
-use super::schedule::Schedule;
 use super::state::Snapshot;
+use super::timer::Timer;
 
 /// What became of a run.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(crate) trait Runnable: Send + Sync {
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
     /// When it is due, where that is later than now.
-    fn schedule(&self) -> Option<&Schedule> {
+    fn timer(&self) -> Option<&Timer> {
         None
     }
 }
@@ -62,8 +62,8 @@ where
     fn header(&self) -> &Header {
         (**self).header()
     }
-    fn schedule(&self) -> Option<&Schedule> {
-        (**self).schedule()
+    fn timer(&self) -> Option<&Timer> {
+        (**self).timer()
     }
 }
 

@@ -2,61 +2,61 @@
 
 use std::sync::{Arc, Weak};
 
-use super::period::{Beat, Period};
+use super::period::{Period, Tick};
 use super::scheduler::Scheduler;
 use super::timers::Timers;
 use crate::pool::{Annex, Shared};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Failure, Header, RunOutcome, Runnable, Schedule, Snapshot, Task};
+use crate::task::{Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, Timer};
 use crate::unwind::{catch, ignore_panic};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
-pub(super) struct Turn {
+pub(super) struct PeriodicTask {
     cell: Arc<dyn Runnable>,
     period: Period,
-    /// The time on the beat, where the schedule has the one with jitter.
-    beat: Mutex<Beat>,
+    /// The time on the tick, where the schedule has the one with jitter.
+    tick: Mutex<Tick>,
     pool: Weak<Shared>,
     timers: Weak<Timers>,
     /// This very turn, to make the task of the next.
-    me: Weak<Turn>,
+    me: Weak<PeriodicTask>,
 }
 
-impl Turn {
+impl PeriodicTask {
     pub(super) fn new(
         cell: Arc<dyn Runnable>,
         period: Period,
-        beat: Beat,
+        tick: Tick,
         scheduler: &Scheduler,
     ) -> Arc<Self> {
-        let turn = Arc::new_cyclic(|me| Self {
+        let task = Arc::new_cyclic(|me| Self {
             cell,
             period,
-            beat: Mutex::new(beat),
+            tick: Mutex::new(tick),
             pool: Arc::downgrade(&scheduler.pool),
             timers: Arc::downgrade(&scheduler.timers),
             me: Weak::clone(me),
         });
-        turn.set_due(beat, &scheduler.timers);
-        turn
+        task.set_due(tick, &scheduler.timers);
+        task
     }
 
-    fn timing(&self) -> &Schedule {
-        let schedule = self.cell.schedule();
-        schedule.expect("a periodic task has a schedule")
+    fn timer_ref(&self) -> &Timer {
+        let timer = self.cell.timer();
+        timer.expect("a periodic task has a timer")
     }
 
-    /// Makes the next turn due on this beat, with jitter.
-    fn set_due(&self, beat: Beat, timers: &Timers) {
-        let salt = timers.salt(self.header().id(), self.timing().runs());
-        self.timing().set_due(self.period.jittered(beat, salt));
+    /// Makes the next turn due on this tick, with jitter.
+    fn set_due(&self, tick: Tick, timers: &Timers) {
+        let salt = timers.salt(self.header().id(), self.timer_ref().run_count());
+        self.timer_ref().set_due(self.period.jittered(tick, salt));
     }
 
     /// Queues the next turn, or ends the task where there is none.
-    fn go_on(&self, pool: &Arc<Shared>, timers: &Timers) -> RunOutcome {
+    fn reschedule(&self, pool: &Arc<Shared>, timers: &Timers) -> RunOutcome {
         // Copied out: a calendar is user code, and not to be called under a lock.
-        let beat = *self.beat.lock();
-        let next = match catch(|| self.period.next(beat, &timers.clock)) {
+        let tick = *self.tick.lock();
+        let next = match catch(|| self.period.next(tick, &timers.clock)) {
             Ok(next) => next,
             Err(payload) => {
                 let failure = Failure::from_panic(payload);
@@ -68,13 +68,13 @@ impl Turn {
             }
         };
         match (next, self.me.upgrade()) {
-            (Some(beat), Some(me)) => {
-                *self.beat.lock() = beat;
-                self.set_due(beat, timers);
-                timers.take_again(pool, Task::of_cell(me));
+            (Some(tick), Some(me)) => {
+                *self.tick.lock() = tick;
+                self.set_due(tick, timers);
+                timers.resubmit(pool, Task::of_cell(me));
                 // A cancel between the run and the queue has found nothing to take out.
                 if self.cell.state().is_cancelled() {
-                    timers.on_cancel(pool, self.header().id(), self.timing());
+                    timers.on_cancel(pool, self.header().id(), self.timer_ref());
                 }
             }
             _ => {
@@ -85,16 +85,16 @@ impl Turn {
     }
 }
 
-impl Runnable for Turn {
+impl Runnable for PeriodicTask {
     fn run(&self) -> RunOutcome {
-        let home = self.pool.upgrade().zip(self.timers.upgrade());
-        let Some((pool, timers)) = home.filter(|(pool, timers)| timers.may_go_on(pool)) else {
+        let service = self.pool.upgrade().zip(self.timers.upgrade());
+        let Some((pool, timers)) = service.filter(|(pool, timers)| timers.may_go_on(pool)) else {
             self.cell.cancel(false, Cancellation::Requested);
             return RunOutcome::Skipped;
         };
         let mut ran = self.cell.run_and_reset();
         if matches!(ran, RunOutcome::Completed) {
-            ran = self.go_on(&pool, &timers);
+            ran = self.reschedule(&pool, &timers);
         }
         if let (RunOutcome::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
             let header = self.cell.header();
@@ -127,7 +127,7 @@ impl Runnable for Turn {
         self.cell.header()
     }
 
-    fn schedule(&self) -> Option<&Schedule> {
-        self.cell.schedule()
+    fn timer(&self) -> Option<&Timer> {
+        self.cell.timer()
     }
 }
