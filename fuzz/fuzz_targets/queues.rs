@@ -242,7 +242,7 @@ impl Play {
         match verb {
             "poll_last" => assert_eq!(deque.poll_last(), self.model.pop()),
             "remove_last" => {
-                let got = deque.remove_last(|item| item.0 == key);
+                let got = deque.remove_last(&mut |item| item.0 == key);
                 let at = self.model.iter().rposition(|item| item.0 == key);
                 assert_eq!(got, at.map(|at| self.model.remove(at)));
             }

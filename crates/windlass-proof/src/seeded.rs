@@ -91,12 +91,12 @@ impl<T: Send> BlockingQueue<T> for SeededQueue<T> {
         self.inner.retain(keep)
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&T)) {
-        self.inner.visit(look);
+    fn for_each(&self, f: &mut dyn FnMut(&T)) {
+        self.inner.for_each(f);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&T)) {
-        self.inner.peek(look);
+    fn peek(&self, f: &mut dyn FnMut(&T)) {
+        self.inner.peek(f);
     }
 
     fn len(&self) -> usize {

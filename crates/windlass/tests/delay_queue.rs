@@ -159,7 +159,7 @@ fn peeking_shows_the_next_element_long_before_it_is_due() {
 fn elements_that_are_not_due_are_members_like_all_others() {
     let scene = Scene::with(1..=4);
     assert_eq!(scene.queue.len(), 4);
-    assert!(scene.queue.contains(|due| due.seconds == 3));
+    assert!(scene.queue.contains(&mut |due| due.seconds == 3));
     assert_eq!(scene.queue.snapshot().len(), 4);
     let removed = scene.queue.remove_first(&mut |due| due.seconds == 3);
     assert_eq!(removed, Some(scene.due(3)));
@@ -298,7 +298,7 @@ fn a_traversal_that_has_begun_outlives_a_clear() {
     let (queue, halt) = (Arc::clone(&scene.queue), gate.clone());
     let visitor = spawn(move || {
         let mut seen = 0;
-        queue.visit(&mut |_| {
+        queue.for_each(&mut |_| {
             halt.pass_uninterruptibly();
             seen += 1;
         });

@@ -35,8 +35,8 @@ fn bounded(capacity: usize, items: impl IntoIterator<Item = u32>) -> Arc<Deque> 
 
 fn ends(deque: &Deque) -> (Option<u32>, Option<u32>) {
     let (mut first, mut last) = (None, None);
-    deque.peek_first(|&item| first = Some(item));
-    deque.peek_last(|&item| last = Some(item));
+    deque.peek_first(&mut |&item| first = Some(item));
+    deque.peek_last(&mut |&item| last = Some(item));
     (first, last)
 }
 
@@ -95,12 +95,12 @@ fn the_head_is_a_stack() {
 #[test]
 fn the_first_or_the_last_match_can_be_removed() {
     let deque = bounded(6, 1..=6);
-    let is_even = |item: &u32| item % 2 == 0;
-    assert_eq!(deque.remove_first(&mut { is_even }), Some(2));
-    assert_eq!(deque.remove_last(is_even), Some(6));
+    let mut is_even = |item: &u32| item % 2 == 0;
+    assert_eq!(deque.remove_first(&mut is_even), Some(2));
+    assert_eq!(deque.remove_last(&mut is_even), Some(6));
     assert_eq!(deque.snapshot(), [1, 3, 4, 5]);
-    assert_eq!(deque.remove_last(is_even), Some(4));
-    assert_eq!(deque.remove_last(is_even), None);
+    assert_eq!(deque.remove_last(&mut is_even), Some(4));
+    assert_eq!(deque.remove_last(&mut is_even), None);
 }
 
 /// LBD-007
@@ -243,9 +243,9 @@ fn a_timed_poll_at_either_end_is_served_by_an_insert_at_either_end() {
 #[test]
 fn a_reverse_traversal_goes_from_tail_to_head() {
     let deque = bounded(4, 1..=4);
-    assert_eq!(deque.remove_last(|&item| item < 4), Some(3));
+    assert_eq!(deque.remove_last(&mut |&item| item < 4), Some(3));
     let mut seen = Vec::new();
-    deque.visit_rev(|&item| seen.push(item));
+    deque.for_each_rev(&mut |&item| seen.push(item));
     assert_eq!(seen, [4, 2, 1]);
 }
 

@@ -76,7 +76,7 @@ fn an_element_under_transfer_counts_as_queued() {
     let queue = queue_of([]);
     let sender = parked_transfer(&queue, 1);
     assert_eq!((queue.len(), queue.is_empty()), (1, false));
-    assert!(queue.contains(|&item| item == 1));
+    assert!(queue.contains(&mut |&item| item == 1));
     assert_eq!(queue.peek_cloned(), Some(1));
     assert_eq!(queue.take(), Ok(1));
     join("sender", sender).unwrap();
@@ -344,11 +344,11 @@ impl BlockingQueue<u32> for NeverAtOnce {
     fn retain(&self, keep: &mut dyn FnMut(&u32) -> bool) -> Vec<u32> {
         self.0.retain(keep)
     }
-    fn visit(&self, look: &mut dyn FnMut(&u32)) {
-        self.0.visit(look);
+    fn for_each(&self, f: &mut dyn FnMut(&u32)) {
+        self.0.for_each(f);
     }
-    fn peek(&self, look: &mut dyn FnMut(&u32)) {
-        self.0.peek(look);
+    fn peek(&self, f: &mut dyn FnMut(&u32)) {
+        self.0.peek(f);
     }
     fn len(&self) -> usize {
         self.0.len()

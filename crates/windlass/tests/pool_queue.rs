@@ -20,7 +20,7 @@ use windlass::{Executor, ExecutorService, Submit, ThreadPoolExecutor};
 
 fn queued(pool: &ThreadPoolExecutor) -> Vec<TaskId> {
     let mut ids = Vec::new();
-    pool.queue().visit(&mut |task| ids.push(task.id()));
+    pool.queue().for_each(&mut |task| ids.push(task.id()));
     ids
 }
 
@@ -261,11 +261,11 @@ macro_rules! pass_on {
         fn retain(&self, keep: &mut dyn FnMut(&Task) -> bool) -> Vec<Task> {
             self.0.retain(keep)
         }
-        fn visit(&self, look: &mut dyn FnMut(&Task)) {
-            self.0.visit(look);
+        fn for_each(&self, f: &mut dyn FnMut(&Task)) {
+            self.0.for_each(f);
         }
-        fn peek(&self, look: &mut dyn FnMut(&Task)) {
-            self.0.peek(look);
+        fn peek(&self, f: &mut dyn FnMut(&Task)) {
+            self.0.peek(f);
         }
         fn len(&self) -> usize {
             self.0.len()

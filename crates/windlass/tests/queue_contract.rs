@@ -91,7 +91,7 @@ groups! {
         put_does_not_wait_while_there_is_room
         put_meets_a_pending_interrupt_as_promised
         remove_first_takes_one_match_from_anywhere
-        remove_first_takes_the_first_match_that_visit_shows
+        remove_first_takes_the_first_match_that_for_each_shows
         retain_keeps_matches_in_order_and_gives_the_others_back
         take_gives_elements_in_queue_order
         take_meets_a_pending_interrupt_as_promised
@@ -173,12 +173,16 @@ contract! {
     synchronous_interchangeable: every EVERY, limited LIMITED, rendezvous RENDEZVOUS,
         sequential SEQUENTIAL;
     synchronous_fair: every EVERY, limited LIMITED, rendezvous RENDEZVOUS, sequential SEQUENTIAL;
+    shared_by_arc: every EVERY, stored STORED, limited LIMITED, bounded BOUNDED,
+        sequential SEQUENTIAL, batched BATCHED;
     stack_of_a_user: every EVERY, stored STORED, limited LIMITED, bounded BOUNDED;
     line_of_a_user: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
         batched BATCHED;
 }
 
 mod subjects {
+    use std::sync::Arc;
+
     use super::{
         ArrayBlockingQueue, Blocking, BlockingQueue, CapacityError, DelayQueue, Discipline, End,
         Fairness, Item, LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, Order, Pile,
@@ -196,6 +200,12 @@ mod subjects {
         Subject::bounded(LinkedBlockingQueue::with_capacity)
             .serving(Service::OldestFirst)
             .built_from(LinkedBlockingQueue::from_iter)
+    }
+
+    pub(super) fn shared_by_arc() -> Subject {
+        Subject::bounded(|capacity| ResizableBlockingQueue::with_capacity(capacity).map(Arc::new))
+            .serving(Service::OldestFirst)
+            .built_from(|items| Arc::new(ResizableBlockingQueue::from_iter(items)))
     }
 
     fn array(fairness: Fairness) -> Subject {
@@ -412,6 +422,16 @@ fn a_linked_queue_is_bounded_only_on_demand() {
     let built: LinkedBlockingQueue<u8> = (0..9).collect();
     assert_eq!(built.remaining_capacity(), None);
     assert_eq!(built.snapshot(), Vec::from_iter(0..9));
+}
+
+#[test]
+fn a_queue_behind_an_arc_is_the_same_queue() {
+    let queue = std::sync::Arc::new(ResizableBlockingQueue::with_capacity(2).unwrap());
+    let shared: Box<dyn BlockingQueue<u8>> = Box::new(std::sync::Arc::clone(&queue));
+    assert_eq!(shared.set_capacity(3), Ok(Some(2)));
+    shared.offer(7).unwrap();
+    assert_eq!(queue.remaining_capacity(), Some(2));
+    assert_eq!(queue.poll(), Some(7));
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl BlockingQueue<Item> for Mutant {
         match self.fault {
             Fault::RemoveFirstLeavesTheElement => {
                 let mut found = None;
-                self.inner.visit(&mut |item| {
+                self.inner.for_each(&mut |item| {
                     if found.is_none() && wanted(item) {
                         found = Some(Item::new(item.number()));
                     }
@@ -182,7 +182,7 @@ impl BlockingQueue<Item> for Mutant {
             }
             Fault::RemoveFirstTakesTheLastMatch => {
                 let mut last = None;
-                self.inner.visit(&mut |item| {
+                self.inner.for_each(&mut |item| {
                     if wanted(item) {
                         last = Some(item.number());
                     }
@@ -211,19 +211,19 @@ impl BlockingQueue<Item> for Mutant {
         }
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&Item)) {
+    fn for_each(&self, f: &mut dyn FnMut(&Item)) {
         if self.has(Fault::VisitShowsTheFirstTwice) {
-            self.inner.peek(look);
+            self.inner.peek(f);
         }
-        self.inner.visit(look);
+        self.inner.for_each(f);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&Item)) {
+    fn peek(&self, f: &mut dyn FnMut(&Item)) {
         if self.has(Fault::PeekTakes) {
-            self.inner.poll().iter().for_each(look);
+            self.inner.poll().iter().for_each(f);
             return;
         }
-        self.inner.peek(look);
+        self.inner.peek(f);
     }
 
     fn len(&self) -> usize {
@@ -370,7 +370,7 @@ found_by! {
     an_element_that_is_given_out_twice_is_found: RemoveFirstLeavesTheElement,
         an_element_that_two_want_goes_to_one;
     a_removal_of_the_last_match_is_found: RemoveFirstTakesTheLastMatch,
-        remove_first_takes_the_first_match_that_visit_shows;
+        remove_first_takes_the_first_match_that_for_each_shows;
     a_retain_that_loses_an_element_is_found: RetainLosesAnElement,
         retain_keeps_matches_in_order_and_gives_the_others_back;
     a_retain_that_panics_halfway_is_found: RetainDropsWhatAPanicLeft,

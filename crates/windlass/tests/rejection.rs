@@ -132,7 +132,7 @@ fn discard_oldest_gives_up_the_head_for_the_new_task() {
     let (pool, blocker, oldest) = full(DiscardOldestPolicy);
     let mut newest = pool.submit(|| ()).unwrap();
     let mut queued = Vec::new();
-    pool.queue().visit(&mut |task| queued.push(task.id()));
+    pool.queue().for_each(&mut |task| queued.push(task.id()));
     assert_eq!(queued, [newest.id()]);
     assert_eq!(fate(oldest), Some(Cancellation::Evicted));
     blocker.release();

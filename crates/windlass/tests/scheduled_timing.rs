@@ -336,7 +336,7 @@ fn the_head_is_next_whatever_order_a_walk_of_the_queue_has() {
     let mut walked = Vec::new();
     pool.pool()
         .queue()
-        .visit(&mut |task| walked.push(task.id()));
+        .for_each(&mut |task| walked.push(task.id()));
     walked.sort();
     let mut all: Vec<_> = handles.iter().map(ScheduledHandle::id).collect();
     all.sort();

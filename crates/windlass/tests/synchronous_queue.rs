@@ -32,7 +32,7 @@ fn assert_looks_empty_and_full(queue: &SynchronousQueue<u32>) {
     assert!(queue.is_empty());
     assert_eq!((queue.len(), queue.remaining_capacity()), (0, Some(0)));
     assert_eq!(queue.peek_cloned(), None);
-    assert!(!queue.contains(|_| true));
+    assert!(!queue.contains(&mut |_| true));
     assert_eq!(queue.snapshot(), []);
     assert_eq!(queue.remove_first(&mut |_| true), None);
     assert_eq!(queue.retain(&mut |_| false), []);

@@ -66,7 +66,7 @@ fn one_factory_prepares_every_task_and_its_product_is_seen_everywhere() {
 
     let mut queued = Vec::new();
     pool.queue()
-        .visit(&mut |task| queued.push(task.attachment::<Birth>().map(|birth| birth.0)));
+        .for_each(&mut |task| queued.push(task.attachment::<Birth>().map(|birth| birth.0)));
     assert_eq!(queued, [Some(1), Some(2), Some(3)]);
     gate.await_waiting(1);
     let drained = pool.shutdown_now();

@@ -66,12 +66,12 @@ impl BlockingQueue<Task> for Deaf {
         self.tasks.retain(keep)
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&Task)) {
-        self.tasks.visit(look);
+    fn for_each(&self, f: &mut dyn FnMut(&Task)) {
+        self.tasks.for_each(f);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&Task)) {
-        self.tasks.peek(look);
+    fn peek(&self, f: &mut dyn FnMut(&Task)) {
+        self.tasks.peek(f);
     }
 
     fn len(&self) -> usize {

@@ -67,7 +67,7 @@ fn queue(kind: QueueKind) -> Result<Arc<dyn BlockingQueue<Task>>, Refused> {
 pub(super) fn queued(pool: &ThreadPoolExecutor) -> Vec<TaskId> {
     let mut queued = Vec::new();
     pool.queue()
-        .visit(&mut |task| queued.push((task.priority(), named(task))));
+        .for_each(&mut |task| queued.push((task.priority(), named(task))));
     // A queue by priority shows its elements in no order; all others have no priorities.
     queued.sort_by_key(|(priority, _)| *priority);
     queued.into_iter().map(|(_, name)| name).collect()

@@ -647,19 +647,19 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
         })
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&D::Item)) {
+    fn for_each(&self, f: &mut dyn FnMut(&D::Item)) {
         let mut guard = self.lock.lock();
-        self.lock.visit(&mut guard).items.iter().for_each(look);
+        self.lock.visit(&mut guard).items.iter().for_each(f);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&D::Item)) {
+    fn peek(&self, f: &mut dyn FnMut(&D::Item)) {
         let mut guard = self.lock.lock();
         self.lock
             .visit(&mut guard)
             .items
             .peek()
             .into_iter()
-            .for_each(look);
+            .for_each(f);
     }
 
     fn len(&self) -> usize {

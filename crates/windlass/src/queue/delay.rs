@@ -36,7 +36,7 @@ pub trait Delayed {
 
 /// An unbounded queue that gives its elements in the order of their deadlines, and none before it.
 ///
-/// Elements with the same deadline leave in order of arrival. `len`, `visit`, `remove_first`,
+/// Elements with the same deadline leave in order of arrival. `len`, `for_each`, `remove_first`,
 /// `retain`, `peek` and `drain_all` treat elements whose time has not come like all others;
 /// `poll`, `take` and `drain` pass them by. However many threads wait, only one of them sleeps
 /// until the next deadline; the others are woken when it is their turn.

@@ -50,13 +50,13 @@ macro_rules! delegate_queue {
                 let $queue = self;
                 ($inner).retain(keep)
             }
-            fn visit(&self, look: &mut dyn FnMut(&$T)) {
+            fn for_each(&self, f: &mut dyn FnMut(&$T)) {
                 let $queue = self;
-                ($inner).visit(look);
+                ($inner).for_each(f);
             }
-            fn peek(&self, look: &mut dyn FnMut(&$T)) {
+            fn peek(&self, f: &mut dyn FnMut(&$T)) {
                 let $queue = self;
-                ($inner).peek(look);
+                ($inner).peek(f);
             }
             fn len(&self) -> usize {
                 let $queue = self;

@@ -168,30 +168,28 @@ impl<T: Send> LinkedBlockingDeque<T> {
         }
     }
 
-    /// Shows the element at the head to `look`.
-    pub fn peek_first(&self, look: impl FnOnce(&T)) {
-        self.0
-            .with(|state| (state.items.items.front().map(look), ()));
+    /// Calls `f` with the element at the head, if there is one.
+    pub fn peek_first(&self, f: &mut dyn FnMut(&T)) {
+        self.0.with(|state| (state.items.items.front().map(f), ()));
     }
 
-    /// Shows the element at the tail to `look`.
-    pub fn peek_last(&self, look: impl FnOnce(&T)) {
-        self.0
-            .with(|state| (state.items.items.back().map(look), ()));
+    /// Calls `f` with the element at the tail, if there is one.
+    pub fn peek_last(&self, f: &mut dyn FnMut(&T)) {
+        self.0.with(|state| (state.items.items.back().map(f), ()));
     }
 
     /// Takes the last element, seen from the head, for which `wanted` holds.
     #[doc(alias = "removeLastOccurrence")]
-    pub fn remove_last(&self, mut wanted: impl FnMut(&T) -> bool) -> Option<T> {
+    pub fn remove_last(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
         self.0
-            .remove_where(|ends| ends.items.iter().rposition(&mut wanted))
+            .remove_where(|ends| ends.items.iter().rposition(wanted))
     }
 
-    /// Shows every element to `look`, from the tail to the head.
+    /// Calls `f` with every element, from the tail to the head.
     #[doc(alias = "descendingIterator")]
-    pub fn visit_rev(&self, look: impl FnMut(&T)) {
+    pub fn for_each_rev(&self, f: &mut dyn FnMut(&T)) {
         self.0
-            .with(|state| (state.items.items.iter().rev().for_each(look), ()));
+            .with(|state| (state.items.items.iter().rev().for_each(f), ()));
     }
 }
 

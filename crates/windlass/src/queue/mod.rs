@@ -170,27 +170,27 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     /// Takes every element, also those that could not be polled yet.
     fn drain_all(&self) -> Vec<T>;
 
-    /// Takes the first element, in the order of [`visit`](Self::visit), for which `wanted` holds.
+    /// Takes the first element, in the order of [`for_each`](Self::for_each), for which `wanted` holds.
     ///
     /// See the module about what `wanted` may do.
     #[doc(alias = "remove")]
     fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T>;
 
     /// Keeps the elements for which `keep` holds and gives the others back, in the order of
-    /// [`visit`](Self::visit).
+    /// [`for_each`](Self::for_each).
     ///
     /// See the module about what `keep` may do.
     #[doc(alias = "removeIf")]
     fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T>;
 
-    /// Shows every element to `look`; in queue order where the queue has one, else in any.
+    /// Calls `f` with every element; in queue order where the queue has one, else in any.
     ///
-    /// See the module about what `look` may do.
+    /// See the module about what `f` may do.
     #[doc(alias = "forEach")]
-    fn visit(&self, look: &mut dyn FnMut(&T));
+    fn for_each(&self, f: &mut dyn FnMut(&T));
 
-    /// Shows the next element, also one that could not be polled yet, to `look`.
-    fn peek(&self, look: &mut dyn FnMut(&T));
+    /// Calls `f` with the next element, also one that could not be polled yet.
+    fn peek(&self, f: &mut dyn FnMut(&T));
 
     /// How many elements are queued.
     #[doc(alias = "size")]
@@ -240,25 +240,25 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
 /// use windlass::queue::{BlockingQueueExt, LinkedBlockingQueue};
 ///
 /// let queue: LinkedBlockingQueue<u32> = (1..=3).collect();
-/// assert!(queue.contains(|&n| n == 2));
+/// assert!(queue.contains(&mut |&n| n == 2));
 /// assert_eq!(queue.snapshot(), [1, 2, 3]);
 /// ```
 pub trait BlockingQueueExt<T: Send>: BlockingQueue<T> {
     /// Whether an element for which `wanted` holds is queued.
-    fn contains(&self, mut wanted: impl FnMut(&T) -> bool) -> bool {
+    fn contains(&self, wanted: &mut dyn FnMut(&T) -> bool) -> bool {
         let mut found = false;
-        self.visit(&mut |item| found = found || wanted(item));
+        self.for_each(&mut |item| found = found || wanted(item));
         found
     }
 
-    /// A copy of what is queued, in the order of [`BlockingQueue::visit`].
+    /// A copy of what is queued, in the order of [`BlockingQueue::for_each`].
     #[doc(alias = "toArray")]
     fn snapshot(&self) -> Vec<T>
     where
         T: Clone,
     {
         let mut items = Vec::new();
-        self.visit(&mut |item| items.push(item.clone()));
+        self.for_each(&mut |item| items.push(item.clone()));
         items
     }
 
@@ -314,7 +314,7 @@ fn describe<T: Send + fmt::Debug>(
     const SHOWN: usize = 16;
     let mut first = Vec::new();
     let mut len = 0;
-    queue.visit(&mut |item| {
+    queue.for_each(&mut |item| {
         len += 1;
         if len <= SHOWN {
             first.push(format!("{item:?}"));
@@ -322,4 +322,79 @@ fn describe<T: Send + fmt::Debug>(
     });
     write!(f, "{name} {{ len: {len}, elements: [{}", first.join(", "))?;
     f.write_str(if len > SHOWN { ", ..] }" } else { "] }" })
+}
+
+/// Passes every call on to the queue inside, so that a pool can share a queue with its owner.
+impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
+    fn offer(&self, item: T) -> Result<(), PutError<T>> {
+        (**self).offer(item)
+    }
+
+    fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
+        (**self).offer_timeout(item, timeout)
+    }
+
+    fn put(&self, item: T) -> Result<(), PutError<T>> {
+        (**self).put(item)
+    }
+
+    fn poll(&self) -> Option<T> {
+        (**self).poll()
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
+        (**self).poll_timeout(timeout)
+    }
+
+    fn take(&self) -> Result<T, Interrupted> {
+        (**self).take()
+    }
+
+    fn drain(&self, max: usize) -> Vec<T> {
+        (**self).drain(max)
+    }
+
+    fn drain_all(&self) -> Vec<T> {
+        (**self).drain_all()
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
+        (**self).remove_first(wanted)
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
+        (**self).retain(keep)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&T)) {
+        (**self).for_each(f);
+    }
+
+    fn peek(&self, f: &mut dyn FnMut(&T)) {
+        (**self).peek(f);
+    }
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        (**self).remaining_capacity()
+    }
+
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        (**self).set_capacity(capacity)
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        (**self).waiting()
+    }
+
+    fn is_interruptible(&self) -> bool {
+        (**self).is_interruptible()
+    }
 }

@@ -20,7 +20,7 @@ type Compare<T> = Arc<dyn Fn(&T, &T) -> Ordering + Send + Sync>;
 ///
 /// `std`'s `BinaryHeap` gives the greatest first; this one, like the JDK's, the least. Elements
 /// need no `Ord` of their own with [`with_comparator`](Self::with_comparator) or
-/// [`by_key`](Self::by_key). `visit` and snapshots are in no particular order.
+/// [`by_key`](Self::by_key). `for_each` and snapshots are in no particular order.
 ///
 /// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
 /// never waits and never looks.

@@ -162,9 +162,9 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
         Vec::new()
     }
 
-    fn visit(&self, _look: &mut dyn FnMut(&T)) {}
+    fn for_each(&self, _f: &mut dyn FnMut(&T)) {}
 
-    fn peek(&self, _look: &mut dyn FnMut(&T)) {}
+    fn peek(&self, _f: &mut dyn FnMut(&T)) {}
 
     fn len(&self) -> usize {
         0

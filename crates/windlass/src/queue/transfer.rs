@@ -297,23 +297,23 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
         })
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&T)) {
+    fn for_each(&self, f: &mut dyn FnMut(&T)) {
         let mut guard = self.lock.lock();
         self.lock
             .visit(&mut guard)
             .line
             .iter()
-            .for_each(|entry| look(&entry.item));
+            .for_each(|entry| f(&entry.item));
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&T)) {
+    fn peek(&self, f: &mut dyn FnMut(&T)) {
         let mut guard = self.lock.lock();
         self.lock
             .visit(&mut guard)
             .line
             .front()
             .into_iter()
-            .for_each(|entry| look(&entry.item));
+            .for_each(|entry| f(&entry.item));
     }
 
     fn len(&self) -> usize {

@@ -602,17 +602,17 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
         })
     }
 
-    fn visit(&self, look: &mut dyn FnMut(&S::Item)) {
+    fn for_each(&self, f: &mut dyn FnMut(&S::Item)) {
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
         let (back, front) = (
             self.back.lock.visit(&mut back),
             self.front.lock.visit(&mut front),
         );
-        back.outbox.iter().chain(front.inbox.iter()).for_each(look);
+        back.outbox.iter().chain(front.inbox.iter()).for_each(f);
     }
 
-    fn peek(&self, look: &mut dyn FnMut(&S::Item)) {
+    fn peek(&self, f: &mut dyn FnMut(&S::Item)) {
         let mut back = self.back.lock.lock();
         let mut front = self.front.lock.lock();
         let (back, front) = (
@@ -620,7 +620,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLock<S> {
             self.front.lock.visit(&mut front),
         );
         let mut queued = back.outbox.iter().chain(front.inbox.iter());
-        queued.next().into_iter().for_each(look);
+        queued.next().into_iter().for_each(f);
     }
 
     fn drain_all(&self) -> Vec<S::Item> {

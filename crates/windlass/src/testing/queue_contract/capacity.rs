@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::item::Element;
 use super::stage::{
-    MIXED, assert_holds, element, number, numbers, peeked, poll, poll_all, sorted, told, visited,
+    MIXED, assert_holds, element, number, numbers, peeked, poll, poll_all, shown_elements, sorted,
+    told,
 };
 use super::subject::{SIZE, Subject};
 use crate::queue::{BlockingQueueExt, PutError};
@@ -17,8 +18,8 @@ pub(super) fn a_new_queue_is_empty_by_every_measure<T: Element>(subject: &Subjec
     assert_eq!(poll(&*queue), None);
     assert!(matches!(queue.poll_timeout(Duration::ZERO), Ok(None)));
     assert_eq!(peeked(&*queue), None);
-    assert_eq!(visited(&*queue), []);
-    assert!(!queue.contains(|_| true));
+    assert_eq!(shown_elements(&*queue), []);
+    assert!(!queue.contains(&mut |_| true));
     assert!(queue.remove_first(&mut |_| true).is_none());
     assert!(queue.retain(&mut |_| false).is_empty());
     assert!(queue.drain(usize::MAX).is_empty());
@@ -52,7 +53,7 @@ pub(super) fn a_queue_that_holds_nothing_looks_empty_and_full_at_once<T: Element
     subject.await_putters(&queue, 1);
     assert_eq!((queue.len(), queue.remaining_capacity()), (0, Some(0)));
     assert_eq!(peeked(&*queue), None);
-    assert_eq!(visited(&*queue), []);
+    assert_eq!(shown_elements(&*queue), []);
     assert!(queue.remove_first(&mut |_| true).is_none());
     assert!(queue.retain(&mut |_| false).is_empty());
     assert_eq!(poll(&*queue), Some(9));
@@ -134,9 +135,9 @@ pub(super) fn put_does_not_wait_while_there_is_room<T: Element>(subject: &Subjec
     let queue = subject.empty();
     for (at, wanted) in MIXED.into_iter().enumerate() {
         assert_eq!(told(queue.put(element(wanted))), Ok(()));
-        assert!(queue.contains(|element| number(element) == wanted));
+        assert!(queue.contains(&mut |element| number(element) == wanted));
         assert_eq!(queue.len(), at + 1);
     }
-    assert_eq!(sorted(visited(&*queue)), sorted(MIXED.to_vec()));
+    assert_eq!(sorted(shown_elements(&*queue)), sorted(MIXED.to_vec()));
     subject.order.assert_left(poll_all(&*queue), &MIXED);
 }

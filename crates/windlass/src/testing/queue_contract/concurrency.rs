@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::item::{Element, Item};
 use super::stage::{
-    assert_each_once, assert_holds, element, number, numbers, peeked, poll, sorted, take, told,
-    visited,
+    assert_each_once, assert_holds, element, number, numbers, peeked, poll, shown_elements, sorted,
+    take, told,
 };
 use super::subject::{Face, Order, Queue, Storage, Subject};
 use crate::queue::{BlockingQueueExt, PutError};
@@ -28,7 +28,7 @@ pub(super) fn a_traversal_beside_changes_shows_only_what_is_queued<T: Element>(
     });
     loop {
         let last = changer.is_finished();
-        let (stayed, passing): (Vec<_>, Vec<_>) = visited(&*queue)
+        let (stayed, passing): (Vec<_>, Vec<_>) = shown_elements(&*queue)
             .into_iter()
             .partition(|&number| number < 100);
         match subject.order {
@@ -52,7 +52,7 @@ pub(super) fn batches_drained_beside_a_producer_have_no_gaps<T: Element>(subject
     });
     let mut next = 0;
     subject.until("all batches", || {
-        let seen = sorted(visited(&*queue));
+        let seen = sorted(shown_elements(&*queue));
         let first = seen.first().copied().unwrap_or(next);
         assert_eq!(
             seen,
@@ -184,7 +184,7 @@ pub(super) fn a_thread_finds_something_while_its_own_element_is_unmatched<T: Ele
             Subject::spawn(&queue, move |queue| {
                 for _ in 0..1000 {
                     assert_eq!(told(queue.offer(element(thread))), Ok(()));
-                    assert!(queue.contains(|_| true), "nothing to see");
+                    assert!(queue.contains(&mut |_| true), "nothing to see");
                     assert!(peeked(queue).is_some(), "nothing to peek at");
                     assert!(poll(queue).is_some(), "nothing to poll");
                 }

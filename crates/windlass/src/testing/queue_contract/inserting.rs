@@ -116,7 +116,7 @@ pub(super) fn a_timed_offer_does_not_wait_while_there_is_room<T: Element>(subjec
         assert_eq!(answer, Ok(()));
     }
     assert_holds(&*queue, &[0, 1, 2]);
-    assert!(queue.contains(|element| number(element) == 1));
+    assert!(queue.contains(&mut |element| number(element) == 1));
 }
 
 pub(super) fn a_timed_offer_of_no_time_tries_once<T: Element>(subject: &Subject<T>) {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::item::Element;
-use super::stage::{HOUR, assert_holds, element, flagged, poll, poll_for, take, told, visited};
+use super::stage::{
+    HOUR, assert_holds, element, flagged, poll, poll_for, shown_elements, take, told,
+};
 use super::subject::Subject;
 use crate::clock::TestClock;
 use crate::interrupt::Interrupted;
@@ -14,9 +16,11 @@ pub(super) fn calls_that_never_wait_ignore_a_pending_interrupt<T: Element>(subje
     let stored = subject.is_stored();
     let (offered, pending) = flagged(subject, &queue, |queue| told(queue.offer(element(1))));
     assert_eq!((offered.is_ok(), pending), (stored, true), "offer");
-    let (seen, pending) = flagged(subject, &queue, |queue| (queue.len(), visited(queue).len()));
+    let (seen, pending) = flagged(subject, &queue, |queue| {
+        (queue.len(), shown_elements(queue).len())
+    });
     let held = usize::from(stored);
-    assert_eq!((seen, pending), ((held, held), true), "len and visit");
+    assert_eq!((seen, pending), ((held, held), true), "len and for_each");
     let (polled, pending) = flagged(subject, &queue, poll);
     assert_eq!((polled, pending), (stored.then_some(1), true), "poll");
     let (none, pending) = flagged(subject, &queue, |queue| {

@@ -240,7 +240,7 @@ impl<T: Element> Check<T> {
         removal {
             Stored, Calls: an_element_is_found_from_insertion_to_removal
                 remove_first_takes_one_match_from_anywhere
-                remove_first_takes_the_first_match_that_visit_shows
+                remove_first_takes_the_first_match_that_for_each_shows
                 a_queue_works_on_after_its_last_element_was_removed
                 clear_empties_the_queue_and_frees_its_room
                 retain_keeps_matches_in_order_and_gives_the_others_back

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::item::Element;
 use super::stage::{
-    Call, MIXED, assert_holds, at_once, element, number, numbers, poll, poll_all, sorted, told,
-    visited,
+    Call, MIXED, assert_holds, at_once, element, number, numbers, poll, poll_all, shown_elements,
+    sorted, told,
 };
 use super::subject::{Face, Order, SIZE, Subject};
 use crate::queue::BlockingQueueExt;
@@ -24,14 +24,14 @@ fn without(numbers: &[u64], gone: impl Fn(u64) -> bool) -> Vec<u64> {
 pub(super) fn an_element_is_found_from_insertion_to_removal<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
     for wanted in MIXED {
-        assert!(!queue.contains(|element| number(element) == wanted));
+        assert!(!queue.contains(&mut |element| number(element) == wanted));
         assert_eq!(told(queue.offer(element(wanted))), Ok(()));
-        assert!(queue.contains(|element| number(element) == wanted));
+        assert!(queue.contains(&mut |element| number(element) == wanted));
     }
     while let Some(gone) = poll(&*queue) {
-        assert!(!queue.contains(|element| number(element) == gone));
+        assert!(!queue.contains(&mut |element| number(element) == gone));
     }
-    assert!(!queue.contains(|_| true));
+    assert!(!queue.contains(&mut |_| true));
 }
 
 pub(super) fn remove_first_takes_one_match_from_anywhere<T: Element>(subject: &Subject<T>) {
@@ -51,11 +51,11 @@ pub(super) fn remove_first_takes_one_match_from_anywhere<T: Element>(subject: &S
     assert_eq!(remove(&*queue, 0), None);
 }
 
-pub(super) fn remove_first_takes_the_first_match_that_visit_shows<T: Element>(
+pub(super) fn remove_first_takes_the_first_match_that_for_each_shows<T: Element>(
     subject: &Subject<T>,
 ) {
     let queue = subject.holding(&MIXED);
-    let shown = visited(&*queue);
+    let shown = shown_elements(&*queue);
     if subject.order == Order::Fifo {
         assert_eq!(shown, MIXED);
     }
@@ -112,7 +112,7 @@ pub(super) fn retain_keeps_matches_in_order_and_gives_the_others_back<T: Element
     let keeps: [fn(u64) -> bool; 4] = [|n| n % 2 == 0, |n| n > 3, |_| true, |_| false];
     for keep in keeps {
         let queue = subject.holding(&MIXED);
-        let shown = visited(&*queue);
+        let shown = shown_elements(&*queue);
         let mut asked = Vec::new();
         let removed = queue.retain(&mut |element| {
             asked.push(number(element));
@@ -140,7 +140,7 @@ pub(super) fn a_predicate_that_panics_changes_nothing<T: Element>(subject: &Subj
         ("remove_first", |queue, ask| {
             drop(queue.remove_first(&mut |_| ask()));
         }),
-        ("visit", |queue, ask| queue.visit(&mut |_| _ = ask())),
+        ("for_each", |queue, ask| queue.for_each(&mut |_| _ = ask())),
         ("peek", |queue, ask| queue.peek(&mut |_| _ = ask())),
     ];
     for (what, call) in calls {
@@ -170,14 +170,14 @@ pub(super) fn a_predicate_that_panics_changes_nothing<T: Element>(subject: &Subj
 
 pub(super) fn a_snapshot_holds_every_element_once<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&MIXED);
-    let snapshot = visited(&*queue);
+    let snapshot = shown_elements(&*queue);
     match subject.order {
         Order::Fifo => assert_eq!(snapshot, MIXED),
         _ => assert_eq!(sorted(snapshot.clone()), sorted(MIXED.to_vec())),
     }
-    assert_eq!(visited(&*queue), snapshot, "looking changes nothing");
+    assert_eq!(shown_elements(&*queue), snapshot, "looking changes nothing");
     assert_eq!(sorted(poll_all(&*queue)), sorted(snapshot));
-    assert_eq!(visited(&*queue), []);
+    assert_eq!(shown_elements(&*queue), []);
 }
 
 pub(super) fn the_element_that_a_traversal_reached_can_be_removed<T: Element>(
@@ -185,7 +185,7 @@ pub(super) fn the_element_that_a_traversal_reached_can_be_removed<T: Element>(
 ) {
     for reached in 0..3 {
         let queue = subject.holding(&[2, 0, 1]);
-        let shown = visited(&*queue);
+        let shown = shown_elements(&*queue);
         let mut place = 0;
         let removed = queue.retain(&mut |_| {
             place += 1;
@@ -227,7 +227,7 @@ pub(super) fn a_closure_may_ask_the_queue_for_its_figures<T: Element>(subject: &
     let expected = (MIXED.len(), false, queue.remaining_capacity());
     at_once(subject, &queue, move |queue| {
         let figures = || (queue.len(), queue.is_empty(), queue.remaining_capacity());
-        queue.visit(&mut |_| assert_eq!(figures(), expected));
+        queue.for_each(&mut |_| assert_eq!(figures(), expected));
         queue.peek(&mut |_| assert_eq!(figures(), expected));
         let removed = queue.remove_first(&mut |_| figures() != expected);
         assert!(removed.is_none());
@@ -240,7 +240,7 @@ pub(super) fn a_closure_that_uses_the_queue_cannot_deadlock<T: Element>(subject:
         ("offer", |queue| drop(queue.offer(element(9)))),
         ("poll", |queue| drop(queue.poll())),
         ("drain", |queue| drop(queue.drain(1))),
-        ("visit", |queue| queue.visit(&mut |_| {})),
+        ("for_each", |queue| queue.for_each(&mut |_| {})),
         ("retain", |queue| drop(queue.retain(&mut |_| true))),
         ("take", |queue| drop(queue.take())),
         ("waiting", |queue| _ = queue.waiting()),
@@ -250,10 +250,10 @@ pub(super) fn a_closure_that_uses_the_queue_cannot_deadlock<T: Element>(subject:
         let inner = Arc::clone(&queue);
         // It may go through or panic, as long as it ends.
         let _ = at_once(subject, &queue, move |queue| {
-            catch_unwind(AssertUnwindSafe(|| queue.visit(&mut |_| call(&*inner)))).is_ok()
+            catch_unwind(AssertUnwindSafe(|| queue.for_each(&mut |_| call(&*inner)))).is_ok()
         });
         queue.clear();
         assert_eq!(told(queue.offer(element(4))), Ok(()));
-        assert_eq!(poll_all(&*queue), [4], "after {what} inside visit");
+        assert_eq!(poll_all(&*queue), [4], "after {what} inside for_each");
     }
 }

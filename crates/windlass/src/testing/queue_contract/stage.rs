@@ -30,10 +30,10 @@ pub(super) fn numbers<T: Element>(elements: Vec<T>) -> Vec<u64> {
     elements.iter().map(number).collect()
 }
 
-/// What `visit` shows, in its order.
-pub(super) fn visited<T: Element>(queue: &Face<T>) -> Vec<u64> {
+/// What `for_each` shows, in its order.
+pub(super) fn shown_elements<T: Element>(queue: &Face<T>) -> Vec<u64> {
     let mut seen = Vec::new();
-    queue.visit(&mut |element| seen.push(number(element)));
+    queue.for_each(&mut |element| seen.push(number(element)));
     seen
 }
 
@@ -83,7 +83,7 @@ pub(super) fn told<T: Element>(answer: Result<(), PutError<T>>) -> Result<(), Pu
 #[track_caller]
 pub(super) fn assert_holds<T: Element>(queue: &Face<T>, held: &[u64]) {
     assert_eq!(
-        sorted(visited(queue)),
+        sorted(shown_elements(queue)),
         sorted(held.to_vec()),
         "what is queued"
     );
