@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kit::{goes_on_and_ends, pools};
-use windlass::executor::RejectedExecution;
+use windlass::RejectedExecution;
 use windlass::pool::AbortPolicy;
 use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
 use windlass::thread_factory::DefaultThreadFactory;

@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use windlass::executor::ExecutorService;
+use windlass::prelude::*;
 use windlass::task::{ExecutionError, TaskHandle};
-use windlass::{Submit, executors};
 
 /// Wakes the thread that polls.
 struct Unpark(Thread);

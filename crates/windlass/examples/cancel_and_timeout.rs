@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
-use windlass::{InvokeError, Submit, executors, interrupt};
+use windlass::prelude::*;
+use windlass::{InvokeError, interrupt};
 
 /// Counts primes until it is done or told to stop.
 fn primes_below(bound: u32) -> Result<usize, interrupt::Interrupted> {

@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
-use windlass::{CompletionService, executors, interrupt};
+use windlass::prelude::*;
+use windlass::{CompletionService, interrupt};
 
 /// Mirrors that answer after different times; one of them is broken.
 const MIRRORS: [(&str, u64); 4] = [("oslo", 60), ("lima", 20), ("pune", 40), ("kyiv", 5)];

@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
-use windlass::{Submit, ThreadPoolExecutor, executors, interrupt};
+use windlass::interrupt;
+use windlass::prelude::*;
 
 /// Ends the pool: in order within `patience`, else at once. Gives the tasks that never started.
 fn stop(

@@ -8,10 +8,10 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
+use windlass::interrupt;
 use windlass::pool::{DiscardPolicy, PoolStats};
+use windlass::prelude::*;
 use windlass::queue::ResizableBlockingQueue;
-use windlass::{Submit, ThreadPoolExecutor, interrupt};
 
 fn show(what: &str, pool: &ThreadPoolExecutor) {
     let PoolStats {

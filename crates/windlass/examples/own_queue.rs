@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::mpsc::channel;
 
-use windlass::executor::{Executor, ExecutorService};
+use windlass::prelude::*;
 use windlass::queue::{Blocking, Discipline};
 use windlass::task::Task;
-use windlass::{Submit, ThreadPoolExecutor};
 
 /// Whose task it is; attached to each task.
 struct Tenant(&'static str);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
+use windlass::interrupt;
 use windlass::pool::{Hooks, TaskInfo};
-use windlass::{Submit, ThreadPoolExecutor, interrupt};
+use windlass::prelude::*;
 
 /// Holds workers back before their next task.
 #[derive(Default)]

@@ -6,8 +6,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
-use windlass::{Schedule, ScheduledThreadPoolExecutor};
+use windlass::prelude::*;
 
 const TICK: Duration = Duration::from_millis(100);
 

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use windlass::ThreadPoolExecutor;
-use windlass::executor::{Executor, ExecutorService};
 use windlass::pool::{Hooks, Outcome, TaskInfo};
+use windlass::prelude::*;
 use windlass::task::Task;
 
 /// What is known of a task that has ended.

@@ -9,11 +9,11 @@
 use std::error::Error;
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
+use windlass::interrupt;
 use windlass::pool::CallerRunsPolicy;
+use windlass::prelude::*;
 use windlass::queue::ResizableBlockingQueue;
 use windlass::task::TaskHandle;
-use windlass::{Submit, ThreadPoolExecutor, interrupt};
 
 type Outcome = Result<(), Box<dyn Error>>;
 

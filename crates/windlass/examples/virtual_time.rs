@@ -8,8 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
 use windlass::clock::TestClock;
-use windlass::executor::ExecutorService;
-use windlass::{Schedule, ScheduledThreadPoolExecutor};
+use windlass::prelude::*;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use windlass::executor::ExecutorService;
 use windlass::pool::CallerRunsPolicy;
+use windlass::prelude::*;
 use windlass::queue::ArrayBlockingQueue;
-use windlass::{Submit, ThreadPoolExecutor};
 
 const REQUESTS: usize = 500;
 const WAITING: usize = 16;

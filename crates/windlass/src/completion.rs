@@ -17,7 +17,8 @@ use crate::task::{TaskBuilder, TaskControl, TaskHandle};
 /// handle, and with it the value, goes to whoever takes it from here.
 ///
 /// ```
-/// use windlass::{CompletionService, executors};
+/// use windlass::CompletionService;
+/// use windlass::prelude::*;
 ///
 /// let service = CompletionService::new(executors::fixed_thread_pool(2).unwrap());
 /// for n in 1..=3 {

@@ -14,7 +14,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::executor::{Executor, ExecutorService, RejectedExecution, ThreadPerTaskExecutor};
+pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
+
+use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::forkjoin::{ForkJoinPool, ParallelismError};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
@@ -30,7 +32,7 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 /// [`ConfigError::ZeroMaximum`].
 ///
 /// ```
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(2).unwrap();
 /// assert_eq!(pool.submit(|| 1 + 1).unwrap().get().unwrap(), 2);
@@ -63,7 +65,7 @@ pub fn fixed_thread_pool_with(
 /// There is no bound on the number of threads.
 ///
 /// ```
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::cached_thread_pool();
 /// assert_eq!(pool.submit(|| "done").unwrap().get().unwrap(), "done");
@@ -92,8 +94,7 @@ pub fn cached_thread_pool_with(factory: Arc<dyn ThreadFactory>) -> ThreadPoolExe
 /// It cannot be reconfigured, so that promise holds. A worker lost to a panic is replaced.
 ///
 /// ```
-/// use windlass::executor::ExecutorService;
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let single = executors::single_thread_executor();
 /// single.execute(|| println!("first")).unwrap();
@@ -125,7 +126,7 @@ pub fn single_thread_executor_with(
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::{Schedule, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::scheduled_thread_pool(1);
 /// let mut late = pool.schedule(Duration::from_millis(1), || "late").unwrap();
@@ -154,7 +155,7 @@ pub fn scheduled_thread_pool_with(
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::{Schedule, executors};
+/// use windlass::prelude::*;
 ///
 /// let single = executors::single_thread_scheduled_executor();
 /// let mut late = single.schedule(Duration::from_millis(1), || 1).unwrap();
@@ -177,7 +178,7 @@ pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolE
 /// joins; there is no promise about their order.
 ///
 /// ```
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::work_stealing_pool();
 /// assert_eq!(pool.submit(|| 3).unwrap().get().unwrap(), 3);
@@ -204,7 +205,7 @@ pub fn work_stealing_pool_of(parallelism: usize) -> Result<ForkJoinPool, Paralle
 /// An executor that starts a thread for every task.
 ///
 /// ```
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let threads = executors::thread_per_task_executor();
 /// assert_eq!(threads.submit(|| 5).unwrap().get().unwrap(), 5);
@@ -218,8 +219,7 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
 /// Hides all of an executor service but what the traits show.
 ///
 /// ```
-/// use windlass::executor::ExecutorService;
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::unconfigurable(executors::fixed_thread_pool(2).unwrap());
 /// pool.submit(|| ()).unwrap().get().unwrap();
@@ -229,7 +229,7 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
 /// The rest is out of reach:
 ///
 /// ```compile_fail
-/// use windlass::executors;
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::unconfigurable(executors::fixed_thread_pool(2).unwrap());
 /// pool.set_core_pool_size(1);
@@ -301,28 +301,13 @@ impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
     }
 }
 
-/// A closure that does its work and then gives a value that is known already.
-///
-/// ```
-/// use windlass::executors;
-///
-/// let call = executors::callable(|| println!("work"), 7);
-/// assert_eq!(call(), 7);
-/// ```
-pub fn callable<T>(body: impl FnOnce(), value: T) -> impl FnOnce() -> T {
-    move || {
-        body();
-        value
-    }
-}
-
 /// How many threads keep the processors as busy as they should be: `N · U · (1 + W/C)`.
 ///
 /// `cores` is the number of processors, `utilisation` how busy they are to be (0 to 1),
 /// `wait_to_compute` how long a task waits for each unit of time that it computes. At least one.
 ///
 /// ```
-/// use windlass::executors;
+/// use windlass::prelude::*;
 ///
 /// // Eight cores, fully used, by tasks that wait nine tenths of their time.
 /// assert_eq!(executors::optimal_pool_size(8, 1.0, 9.0), 80);

@@ -1,7 +1,7 @@
 #![doc = include_str!("../docs/crate.md")]
 
 mod completion;
-pub mod executor;
+mod executor;
 pub mod executors;
 pub mod forkjoin;
 pub mod interrupt;
@@ -22,24 +22,47 @@ mod unwind;
 mod waiting;
 
 pub use completion::CompletionService;
-pub use executor::{Executor, ExecutorService};
+pub use executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
 pub use submit::{InvokeError, Submit};
 pub use task::{FutureTask, Task, TaskHandle};
 
+/// What most programs use: the pools, the traits whose methods are called on them, and
+/// [`executors`].
+///
+/// ```
+/// use windlass::prelude::*;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let answer = pool.submit(|| 6 * 7).unwrap();
+/// pool.close();
+/// # drop(answer);
+/// ```
+pub mod prelude {
+    pub use crate::executors;
+    pub use crate::queue::{BlockingQueue, BlockingQueueExt};
+    pub use crate::{
+        Executor, ExecutorService, ForkJoinPool, Schedule, ScheduledExecutorService,
+        ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
+    };
+}
+
 /// A clock that tests can drive.
 pub mod clock {
     pub use crate::sync::clock::TestClock;
 }
 
-/// All error types, gathered from beside the operations that return them.
+/// All error types of the crate. Each is also found beside the operation that returns it.
 pub mod error {
     pub use crate::executor::{RejectedExecution, RejectionReason};
+    pub use crate::forkjoin::ParallelismError;
     pub use crate::interrupt::{Interrupted, JoinInterrupted};
     pub use crate::pool::ConfigError;
     pub use crate::queue::{CapacityError, PutError, Unplaced};
+    #[cfg(feature = "cron")]
+    pub use crate::scheduled::CronError;
     pub use crate::submit::InvokeError;
     pub use crate::task::{Cancellation, ExecutionError, Failure};
 }

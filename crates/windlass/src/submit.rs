@@ -12,7 +12,7 @@ use crate::task::{Cancellation, ExecutionError, Failure, Task, TaskBuilder, Task
 /// What every executor can do with closures; a blanket trait, also for `dyn Executor`.
 ///
 /// ```
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(2).unwrap();
 /// pool.execute(|| println!("no handle, no result")).unwrap();

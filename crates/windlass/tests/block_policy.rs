@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use recording::{Blocker, finish, fixed};
 use windlass::clock::TestClock;
-use windlass::executor::{RejectedExecution, RejectionReason};
 use windlass::interrupt::{self, JoinHandle};
 use windlass::pool::BlockPolicy;
 use windlass::queue::{Blocking, Discipline, ResizableBlockingQueue, SynchronousQueue};
 use windlass::task::Task;
 use windlass::testing::{Latch, PATIENCE, until, within_patience};
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
+use windlass::{RejectedExecution, RejectionReason};
 
 type Answer = Result<(), RejectedExecution>;
 

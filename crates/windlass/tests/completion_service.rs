@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::executor::{Executor, ExecutorService};
 use windlass::interrupt;
 use windlass::queue::ArrayBlockingQueue;
 use windlass::task::{TaskHandle, TaskState};
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
 use windlass::{CompletionService, Submit, ThreadPoolExecutor, executors};
+use windlass::{Executor, ExecutorService};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -329,7 +329,7 @@ fn a_rejected_submission_is_an_error_and_delivers_nothing() {
 /// ECS-001
 #[test]
 fn any_executor_will_do() {
-    let direct: Arc<dyn Executor> = Arc::new(windlass::executor::DirectExecutor::new());
+    let direct: Arc<dyn Executor> = Arc::new(windlass::executors::DirectExecutor::new());
     assert_eq!(direct.submit(|| 1).unwrap().get().unwrap(), 1);
     let service = CompletionService::new(direct);
     service.submit(|| 2).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use recording::{Blocker, CountingFactory, Told, fixed};
-use windlass::executor::RejectedExecution;
+use windlass::RejectedExecution;
 use windlass::pool::Saturated;
 use windlass::task::{Cancellation, ExecutionError, Task};
 use windlass::testing::{DropCounter, Gate, Latch, until};

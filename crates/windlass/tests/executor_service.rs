@@ -12,12 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::executor::{
-    DirectExecutor, Executor, ExecutorService, RejectedExecution, SerialExecutor,
-    ThreadPerTaskExecutor,
-};
+use windlass::executors::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 use windlass::task::{Cancellation, ExecutionError, Task};
 use windlass::testing::{DropCounter, Gate, PATIENCE, until};
+use windlass::{Executor, ExecutorService, RejectedExecution};
 use windlass::{Submit, ThreadPoolExecutor, executors, interrupt};
 
 /// A user's executor: every task where it is submitted.

@@ -8,12 +8,13 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use windlass::executor::{DirectExecutor, Executor, ExecutorService, RejectedExecution};
+use windlass::executors::DirectExecutor;
 use windlass::interrupt::Interrupted;
 use windlass::pool::ConfigError;
 use windlass::task::Task;
 use windlass::testing::{DropCounter, DropToken, Gate, PATIENCE, until};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
+use windlass::{Executor, ExecutorService, RejectedExecution};
 use windlass::{Submit, ThreadPoolExecutor, executors};
 
 /// Counts the threads that it makes and those that have ended.
@@ -234,11 +235,17 @@ fn a_thread_number_is_never_given_twice() {
 fn a_unit_closure_can_be_made_to_return_a_value() {
     let ran = DropCounter::new();
     let token = ran.token();
-    let call = executors::callable(move || drop(token), "a value");
-    assert_eq!(ran.count(), 0);
-    assert_eq!(call(), "a value");
+    let executor = executors::DirectExecutor::new();
+    let mut handle = executor
+        .submit_with_result(move || drop(token), "a value")
+        .unwrap();
+    assert_eq!(handle.get().unwrap(), "a value");
     assert_eq!(ran.count(), 1);
-    executors::callable(|| (), ())();
+    executor
+        .submit_with_result(|| (), ())
+        .unwrap()
+        .get()
+        .unwrap();
 }
 
 /// FAC-012
@@ -356,15 +363,13 @@ fn adapters_pass_on_the_exact_value_or_failure() {
     let mark: Arc<str> = "the very same".into();
 
     let value = Arc::clone(&mark);
-    let got = wrapped
-        .submit(executors::callable(|| (), value))
-        .unwrap()
-        .get();
+    let got = wrapped.submit_with_result(|| (), value).unwrap().get();
     assert!(Arc::ptr_eq(&got.unwrap(), &mark));
 
     let payload = Arc::clone(&mark);
-    let panics = executors::callable(move || std::panic::panic_any(payload), ());
-    let failure = wrapped.submit(panics).unwrap().get().unwrap_err();
+    let panics = move || std::panic::panic_any(payload);
+    let mut handle = wrapped.submit_with_result(panics, ()).unwrap();
+    let failure = handle.get().unwrap_err();
     let payload = failure.into_failure().unwrap().take_payload().unwrap();
     assert!(Arc::ptr_eq(&payload.downcast::<Arc<str>>().unwrap(), &mark));
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::executor::{DirectExecutor, ExecutorService, RejectionReason};
+use windlass::executors::DirectExecutor;
 use windlass::interrupt;
 use windlass::pool::{
     AbortPolicy, DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler, Saturated,
@@ -15,6 +15,7 @@ use windlass::pool::{
 use windlass::queue::ArrayBlockingQueue;
 use windlass::task::{Cancellation, ExecutionError, Task, TaskHandle};
 use windlass::testing::{Gate, PATIENCE, within_patience};
+use windlass::{ExecutorService, RejectionReason};
 use windlass::{InvokeError, Submit, ThreadPoolExecutor, executors};
 
 const LONG: Duration = Duration::from_secs(3600);

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use windlass::ExecutorService;
 use windlass::clock::TestClock;
-use windlass::executor::{DirectExecutor, ExecutorService};
+use windlass::executors::DirectExecutor;
 use windlass::interrupt::{self, JoinHandle};
 use windlass::testing::{Gate, PATIENCE, within_patience};
 use windlass::{InvokeError, Submit, ThreadPoolExecutor, executors};

@@ -9,8 +9,8 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use threads::{Blockers, Counting, await_idle, await_size, finish, idle};
+use windlass::RejectionReason;
 use windlass::clock::TestClock;
-use windlass::executor::RejectionReason;
 use windlass::pool::{BlockPolicy, Builder, ConfigError};
 use windlass::queue::{
     ArrayBlockingQueue, BlockingQueue, CapacityError, LinkedBlockingQueue, ResizableBlockingQueue,

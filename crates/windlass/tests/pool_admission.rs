@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use threads::{Blockers, Counting, finish};
+use windlass::RejectionReason;
 use windlass::clock::TestClock;
-use windlass::executor::RejectionReason;
 use windlass::pool::Builder;
 use windlass::queue::{BlockingQueueExt, LinkedBlockingQueue, SynchronousQueue};
 use windlass::task::Task;

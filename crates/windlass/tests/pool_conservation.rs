@@ -17,7 +17,6 @@ use std::thread;
 use std::time::Duration;
 
 use recording::finish;
-use windlass::executor::{RejectedExecution, RejectionReason};
 use windlass::pool::{
     AbortPolicy, BlockPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy,
     RejectedExecutionHandler, Saturated,
@@ -29,6 +28,7 @@ use windlass::queue::{
 };
 use windlass::task::Task;
 use windlass::{Executor, ThreadPoolExecutor};
+use windlass::{RejectedExecution, RejectionReason};
 
 const SUBMITTERS: usize = 8;
 const ROOM: usize = 64;

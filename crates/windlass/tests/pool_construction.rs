@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use threads::{Blockers, Counting, await_idle, finish};
+use windlass::RejectionReason;
 use windlass::clock::TestClock;
-use windlass::executor::RejectionReason;
 use windlass::pool::{
     AbortPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardPolicy, RejectedExecutionHandler,
 };

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::thread;
 
 use recording::{Blocker, Log, Told, finish, fixed};
-use windlass::executor::{RejectedExecution, RejectionReason};
 use windlass::pool::{
     AbortPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler,
     Saturated,
@@ -21,6 +20,7 @@ use windlass::queue::{ArrayBlockingQueue, BlockingQueue, SynchronousQueue};
 use windlass::task::{Cancellation, ExecutionError, Task, TaskHandle};
 use windlass::testing::until;
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor, interrupt};
+use windlass::{RejectedExecution, RejectionReason};
 
 /// A pool of one worker with room for one task in its queue.
 fn narrow(handler: impl RejectedExecutionHandler + 'static) -> ThreadPoolExecutor {

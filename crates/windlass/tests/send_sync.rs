@@ -3,11 +3,8 @@
 //! A type that loses one of these loses it silently, with a private field; here it fails to compile.
 
 use windlass::clock::TestClock;
-use windlass::executor::{
-    DirectExecutor, Executor, ExecutorService, RejectedExecution, RejectionReason, SerialExecutor,
-    ThreadPerTaskExecutor,
-};
 use windlass::executors::Unconfigurable;
+use windlass::executors::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
 use windlass::pool::{
     AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardOldestPolicy,
@@ -25,6 +22,7 @@ use windlass::task::{
 use windlass::testing::{DropCounter, DropToken, Gate, Latch};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{CompletionService, InvokeError, ThreadPoolExecutor};
+use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 
 const fn is_send<T: Send + ?Sized>() {}
 const fn is_send_and_sync<T: Send + Sync + ?Sized>() {}

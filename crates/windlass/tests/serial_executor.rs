@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use windlass::executor::{
-    DirectExecutor, Executor, ExecutorService, RejectedExecution, RejectionReason, SerialExecutor,
-};
+use windlass::executors::{DirectExecutor, SerialExecutor};
 use windlass::pool::DiscardPolicy;
 use windlass::queue::{ArrayBlockingQueue, BlockingQueue, LinkedBlockingQueue};
 use windlass::task::{Cancellation, ExecutionError, Task, TaskHandle};
 use windlass::testing::{Gate, within_patience};
+use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use windlass::{Submit, ThreadPoolExecutor, executors};
 
 fn fixed(threads: u32) -> ThreadPoolExecutor {

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use windlass::executor::{Executor, ExecutorService, RejectedExecution, SerialExecutor};
+use windlass::executors::SerialExecutor;
 use windlass::pool::{Hooks, TaskInfo};
 use windlass::queue::{BlockingQueue, BlockingQueueExt, LinkedBlockingQueue};
 use windlass::task::{Task, TaskBuilder};
 use windlass::testing::Gate;
 use windlass::{CompletionService, Submit, ThreadPoolExecutor, executors};
+use windlass::{Executor, ExecutorService, RejectedExecution};
 
 /// What the factory puts on each task: a number of its own.
 #[derive(Debug, PartialEq)]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use threads::{Blockers, Counting, await_size, finish};
-use windlass::executor::RejectionReason;
+use windlass::RejectionReason;
 use windlass::pool::Builder;
 use windlass::queue::{BlockingQueue, BlockingQueueExt, LinkedBlockingQueue, SynchronousQueue};
 use windlass::testing::{DropCounter, Latch, until};

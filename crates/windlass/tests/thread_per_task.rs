@@ -6,11 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use windlass::Submit;
-use windlass::executor::{Executor, ExecutorService, RejectionReason, ThreadPerTaskExecutor};
+use windlass::executors::ThreadPerTaskExecutor;
 use windlass::queue::{BlockingQueue, LinkedBlockingQueue};
 use windlass::task::{Cancellation, FutureTask};
 use windlass::testing::{Gate, until, within_patience};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
+use windlass::{Executor, ExecutorService, RejectionReason};
 
 /// What a factory does with the body that it is given.
 #[derive(Debug, Clone, Copy)]

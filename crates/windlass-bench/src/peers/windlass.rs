@@ -3,7 +3,7 @@
 //! Its `ForkJoinPool` will stand here too, as `impl ForkJoin for WindlassForkJoin`, and join the
 //! lists in `workloads::fork_join` and `workloads::spawning`.
 
-use windlass::executor::ExecutorService;
+use windlass::ExecutorService;
 use windlass::pool::{BlockPolicy, Builder, CallerRunsPolicy};
 use windlass::queue::{ArrayBlockingQueue, LinkedBlockingQueue};
 use windlass::{Submit, ThreadPoolExecutor, executors};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::executor::ExecutorService;
+use windlass::ExecutorService;
 use windlass::scheduled::ScheduledHandle;
 use windlass::{Schedule, ScheduledThreadPoolExecutor, Submit, executors};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use super::rejected::{RejectedExecution, RejectionReason};
+use super::service::{Executor, ExecutorService};
 use crate::interrupt::Interrupted;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::Task;
@@ -14,8 +15,8 @@ use crate::termination::Termination;
 /// that panics does so in the submitter.
 ///
 /// ```
-/// use windlass::Submit;
-/// use windlass::executor::DirectExecutor;
+/// use windlass::executors::DirectExecutor;
+/// use windlass::prelude::*;
 ///
 /// let mut handle = DirectExecutor::new().submit(|| std::thread::current().id()).unwrap();
 /// assert_eq!(handle.get().unwrap(), std::thread::current().id());

@@ -11,8 +11,7 @@ use crate::task::{Task, TaskHandle};
 /// refused that would have given one.
 ///
 /// ```
-/// use windlass::executor::ExecutorService;
-/// use windlass::{Submit, executors};
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(1).unwrap();
 /// pool.shutdown();

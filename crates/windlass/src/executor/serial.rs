@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Executor, RejectedExecution, RejectionReason};
+use super::rejected::{RejectedExecution, RejectionReason};
+use super::service::Executor;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::task::{Cancellation, Task, TaskBuilder};
@@ -18,8 +19,8 @@ use crate::unwind::{catch, discard_payload};
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use windlass::executor::{ExecutorService, SerialExecutor};
-/// use windlass::{Submit, executors};
+/// use windlass::executors::SerialExecutor;
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(4).unwrap();
 /// let serial = SerialExecutor::new(pool.clone());

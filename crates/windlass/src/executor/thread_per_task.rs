@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use super::rejected::{RejectedExecution, RejectionReason};
+use super::service::{Executor, ExecutorService};
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Mutex;
 use crate::sync::clock::Clock;
@@ -18,8 +19,8 @@ use crate::unwind::{catch, discard_payload};
 /// of the thread that made the executor.
 ///
 /// ```
-/// use windlass::Submit;
-/// use windlass::executor::{ExecutorService, ThreadPerTaskExecutor};
+/// use windlass::executors::ThreadPerTaskExecutor;
+/// use windlass::prelude::*;
 ///
 /// let threads = ThreadPerTaskExecutor::new();
 /// let mut handle = threads.submit(|| 1).unwrap();

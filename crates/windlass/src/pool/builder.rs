@@ -20,7 +20,8 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::pool::{CallerRunsPolicy, ThreadPoolExecutor};
+/// use windlass::pool::CallerRunsPolicy;
+/// use windlass::prelude::*;
 /// use windlass::queue::ArrayBlockingQueue;
 ///
 /// let pool = ThreadPoolExecutor::builder()

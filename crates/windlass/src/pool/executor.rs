@@ -28,9 +28,7 @@ use crate::thread_factory::ThreadFactory;
 /// shut down**: in order, without waiting; what was taken is still run. [`close`] waits.
 ///
 /// ```
-/// use windlass::executor::ExecutorService;
-/// use windlass::pool::ThreadPoolExecutor;
-/// use windlass::Submit;
+/// use windlass::prelude::*;
 ///
 /// let pool = ThreadPoolExecutor::builder().core_pool_size(2).build().unwrap();
 /// let squares: Vec<_> = (0..10_u32).map(|n| pool.submit(move || n * n).unwrap()).collect();

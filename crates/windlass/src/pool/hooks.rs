@@ -15,8 +15,8 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// costs the worker, which is replaced, and goes to the pool's uncaught-failure handler.
 ///
 /// ```
-/// use windlass::pool::{Hooks, Outcome, TaskInfo, ThreadPoolExecutor};
-/// use windlass::Submit;
+/// use windlass::pool::{Hooks, Outcome, TaskInfo};
+/// use windlass::prelude::*;
 ///
 /// struct Log;
 ///

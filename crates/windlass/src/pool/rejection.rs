@@ -16,9 +16,10 @@ use crate::task::{Cancellation, Task};
 /// is called on the submitter's thread, without any lock held.
 ///
 /// ```
-/// use windlass::executor::{RejectedExecution, RejectionReason};
-/// use windlass::pool::{Saturated, ThreadPoolExecutor};
+/// use windlass::pool::Saturated;
+/// use windlass::prelude::*;
 /// use windlass::task::Task;
+/// use windlass::{RejectedExecution, RejectionReason};
 ///
 /// let handler = |task: Task, pool: &dyn Saturated| {
 ///     eprintln!("{task:?} refused by {}", pool.describe());

@@ -14,7 +14,7 @@ use super::shared::Shared;
 /// Displayed in the JDK's words:
 ///
 /// ```
-/// use windlass::executors;
+/// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(2).unwrap();
 /// assert_eq!(

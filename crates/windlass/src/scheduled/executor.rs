@@ -35,7 +35,7 @@ const KEEP_ALIVE: Duration = Duration::from_millis(10);
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::executor::ExecutorService;
+/// use windlass::ExecutorService;
 /// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(2);

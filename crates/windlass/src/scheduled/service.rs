@@ -36,7 +36,7 @@ impl<E: ScheduledExecutorService + ?Sized> ScheduledExecutorService for Arc<E> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::executor::ExecutorService;
+/// use windlass::ExecutorService;
 /// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(1);

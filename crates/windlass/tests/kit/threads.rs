@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use windlass::ExecutorService;
 use windlass::ThreadPoolExecutor;
-use windlass::executor::ExecutorService;
 use windlass::interrupt;
 use windlass::testing::{Gate, PATIENCE, until};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
