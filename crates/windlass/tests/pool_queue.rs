@@ -38,7 +38,7 @@ fn the_queue_is_the_one_given_and_holds_what_waits_only() {
     let pool = pool.build().unwrap();
     let blocker = Blocker::occupy(&pool, 1);
     let waiting: Vec<_> = (0..4).map(|_| pool.execute(|| ()).unwrap()).collect();
-    assert!(Arc::ptr_eq(pool.queue(), &queue));
+    assert!(std::ptr::addr_eq(pool.queue(), &*queue));
     assert_eq!(queued(&pool), waiting);
     blocker.release();
     finish(&pool);

@@ -149,7 +149,7 @@ impl Saturated for Fresh<'_> {
         self.0.is_shutdown()
     }
     fn queue(&self) -> &dyn BlockingQueue<Task> {
-        &**self.0.queue()
+        self.0.queue()
     }
     fn try_execute(&self, task: Task) -> Result<(), Task> {
         Err(task)

@@ -21,7 +21,7 @@ use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit, i
 fn the_queue_is_one_of_tasks() {
     let pool = ScheduledThreadPoolExecutor::new(1);
     // The type says it: nothing but a `Task` has a way in.
-    let queue: &Arc<dyn BlockingQueue<Task>> = pool.pool().queue();
+    let queue: &dyn BlockingQueue<Task> = pool.pool().queue();
     assert!(queue.is_empty());
 }
 
@@ -94,8 +94,8 @@ fn taker(
     pool: &ScheduledThreadPoolExecutor,
     clock: &TestClock,
 ) -> interrupt::JoinHandle<Option<TaskId>> {
-    let (queue, clock) = (Arc::clone(pool.pool().queue()), clock.clone());
-    interrupt::spawn(move || clock.enter(|| queue.take().ok().map(|task| task.id())))
+    let (pool, clock) = (pool.clone(), clock.clone());
+    interrupt::spawn(move || clock.enter(|| pool.pool().queue().take().ok().map(|task| task.id())))
 }
 
 fn await_takers(pool: &ScheduledThreadPoolExecutor, count: usize) {

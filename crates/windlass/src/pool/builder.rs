@@ -9,6 +9,7 @@ use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Settings, SettingsSnapshot};
 use super::shared::{Annex, Options, Shared};
+use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::task::{Failure, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
@@ -41,7 +42,7 @@ pub struct Builder {
     maximum: Option<u32>,
     keep_alive: Duration,
     core_timeout: bool,
-    queue: Option<Arc<dyn BlockingQueue<Task>>>,
+    queue: Option<WorkQueue>,
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
@@ -95,14 +96,14 @@ impl Builder {
     }
 
     /// The queue in which tasks wait for a worker.
-    pub fn work_queue(self, queue: impl BlockingQueue<Task> + 'static) -> Self {
-        self.shared_work_queue(Arc::new(queue))
+    pub fn work_queue(mut self, queue: impl BlockingQueue<Task> + 'static) -> Self {
+        self.queue = Some(WorkQueue::new(queue));
+        self
     }
 
     /// The queue in which tasks wait for a worker, where you keep hold of it too.
-    pub fn shared_work_queue(mut self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
-        self.queue = Some(queue);
-        self
+    pub fn shared_work_queue(self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
+        self.work_queue(queue)
     }
 
     /// What makes the threads; a factory takes precedence over a [`name`](Self::name).
@@ -200,7 +201,7 @@ impl Builder {
         })?;
         let queue = self
             .queue
-            .unwrap_or_else(|| Arc::new(LinkedBlockingQueue::new()));
+            .unwrap_or_else(|| WorkQueue::new(LinkedBlockingQueue::new()));
         let factory = self.factory.unwrap_or_else(|| {
             Arc::new(match &self.name {
                 Some(name) => DefaultThreadFactory::named(name),

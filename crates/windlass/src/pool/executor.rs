@@ -266,8 +266,8 @@ impl ThreadPoolExecutor {
     /// For looking at it. A task put into it by hand is run by a worker that is there, but does not
     /// start one.
     #[must_use]
-    pub fn queue(&self) -> &Arc<dyn BlockingQueue<Task>> {
-        self.shared().queue.as_dyn()
+    pub fn queue(&self) -> &dyn BlockingQueue<Task> {
+        &*self.shared().queue
     }
 
     /// Takes a task out of the queue, by its id or handle; `None` if it is not there.

@@ -13,7 +13,6 @@ use super::settings::Settings;
 use super::task_count::TaskCount;
 use super::work_queue::WorkQueue;
 use crate::interrupt::ThreadContext;
-use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, mutant};
@@ -86,7 +85,7 @@ impl Options {
 impl Shared {
     pub(crate) fn new(
         settings: Settings,
-        queue: Arc<dyn BlockingQueue<Task>>,
+        queue: WorkQueue,
         factory: Arc<dyn ThreadFactory>,
         handler: Arc<dyn RejectedExecutionHandler>,
         options: Options,
@@ -94,7 +93,7 @@ impl Shared {
         Arc::new(Self {
             ctl: Ctl::new(),
             settings,
-            queue: WorkQueue::new(queue),
+            queue,
             roster: Roster::default(),
             termination: Termination::default(),
             options,

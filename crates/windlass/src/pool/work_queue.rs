@@ -1,11 +1,16 @@
-//! The queue of a pool, with a short way to the everyday one.
+//! The queue of a pool, with static dispatch where it is the default queue.
 //!
-//! A pool works with any queue, through the table of its trait. Nearly all pools have a
-//! [`LinkedBlockingQueue`], and a call through a table is a wall: a task has to be laid down in
-//! memory before it and picked up behind it, and the processor stalls where the portions differ in
-//! which that is done. So the everyday queue is known by its type too, and its two hot methods
-//! become a part of whoever calls them.
+//! A pool works with any [`BlockingQueue`]. Most pools have a [`LinkedBlockingQueue`], and a virtual
+//! call costs such a pool a measurable part of each submission: a task has to be written to memory
+//! before the call and read back behind it, and its two hot methods cannot be inlined. So the type of
+//! the queue is checked once, when the pool is built, and the linked queue is kept under its own type:
+//! a task is then created directly in its slot of the queue.
+//!
+//! The check is by `Any`, on the type that [`Builder::work_queue`](super::Builder::work_queue) was
+//! called with: the linked queue itself, or an `Arc` of it that the caller shares. A linked queue
+//! behind an `Arc<dyn BlockingQueue<Task>>` is used through that, as any other queue.
 
+use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -13,44 +18,95 @@ use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError};
 use crate::task::Task;
 
 /// The queue in which tasks wait for a worker.
-pub(crate) struct WorkQueue {
-    any: Arc<dyn BlockingQueue<Task>>,
-    /// The same queue, where it is the everyday one.
-    linked: Option<Arc<LinkedBlockingQueue<Task>>>,
+pub(crate) enum WorkQueue {
+    /// Called by static dispatch.
+    Linked(Arc<LinkedBlockingQueue<Task>>),
+    /// Called by dynamic dispatch.
+    Any(Arc<dyn BlockingQueue<Task>>),
 }
 
 impl WorkQueue {
-    pub(crate) fn new(any: Arc<dyn BlockingQueue<Task>>) -> Self {
-        let linked = Arc::clone(&any).into_linked();
-        Self { any, linked }
+    pub(crate) fn new(queue: impl BlockingQueue<Task> + 'static) -> Self {
+        let mut queue = Some(queue);
+        if let Some(queue) = take_as::<LinkedBlockingQueue<Task>>(&mut queue) {
+            Self::Linked(Arc::new(queue))
+        } else if let Some(queue) = take_as::<Arc<LinkedBlockingQueue<Task>>>(&mut queue) {
+            Self::Linked(queue)
+        } else if let Some(queue) = take_as::<Arc<dyn BlockingQueue<Task>>>(&mut queue) {
+            Self::Any(queue)
+        } else {
+            Self::Any(Arc::new(
+                queue.expect("a queue of no other type was taken out"),
+            ))
+        }
     }
 
-    pub(crate) const fn as_dyn(&self) -> &Arc<dyn BlockingQueue<Task>> {
-        &self.any
-    }
-
-    /// Offers a task, which is made in its place if it can be; a refused one comes back.
+    /// Offers the task that `make` returns, created in its slot where the queue can do that. Returns
+    /// the task if the queue refuses it.
     #[inline(always)]
-    pub(crate) fn offer_with(&self, task: impl FnOnce() -> Task) -> Result<(), Task> {
-        match &self.linked {
-            Some(queue) => queue.offer_with(task).map_err(|task| task()),
-            None => self.any.offer(task()).map_err(PutError::into_inner),
+    pub(crate) fn offer_with(&self, make: impl FnOnce() -> Task) -> Result<(), Task> {
+        match self {
+            Self::Linked(queue) => queue.offer_with(make).map_err(|make| make()),
+            Self::Any(queue) => queue.offer(make()).map_err(PutError::into_inner),
         }
     }
 
     #[inline(always)]
     pub(crate) fn poll(&self) -> Option<Task> {
-        match &self.linked {
-            Some(queue) => queue.poll(),
-            None => self.any.poll(),
+        match self {
+            Self::Linked(queue) => queue.poll(),
+            Self::Any(queue) => queue.poll(),
         }
     }
+}
+
+/// Takes the value out if it is a `Q`.
+fn take_as<Q: 'static>(value: &mut dyn Any) -> Option<Q> {
+    value.downcast_mut::<Option<Q>>()?.take()
 }
 
 impl Deref for WorkQueue {
     type Target = dyn BlockingQueue<Task>;
 
     fn deref(&self) -> &Self::Target {
-        &*self.any
+        match self {
+            Self::Linked(queue) => &**queue,
+            Self::Any(queue) => &**queue,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::ptr;
+    use std::sync::Arc;
+
+    use super::WorkQueue;
+    use crate::queue::{ArrayBlockingQueue, BlockingQueue, LinkedBlockingQueue};
+    use crate::task::Task;
+
+    #[test]
+    fn a_linked_queue_is_called_by_static_dispatch() {
+        let own = WorkQueue::new(LinkedBlockingQueue::with_capacity(3).unwrap());
+        assert!(matches!(&own, WorkQueue::Linked(_)));
+        assert_eq!(own.remaining_capacity(), Some(3));
+    }
+
+    #[test]
+    fn a_shared_linked_queue_is_called_by_static_dispatch() {
+        let queue = Arc::new(LinkedBlockingQueue::new());
+        let shared = WorkQueue::new(Arc::clone(&queue));
+        assert!(matches!(&shared, WorkQueue::Linked(_)));
+        assert!(ptr::addr_eq(&*shared, &*queue));
+    }
+
+    #[test]
+    fn any_other_queue_is_called_through_its_trait() {
+        let array = || ArrayBlockingQueue::new(2).unwrap();
+        assert!(matches!(WorkQueue::new(array()), WorkQueue::Any(_)));
+        let queue: Arc<dyn BlockingQueue<Task>> = Arc::new(array());
+        let shared = WorkQueue::new(Arc::clone(&queue));
+        assert!(matches!(&shared, WorkQueue::Any(_)));
+        assert!(ptr::addr_eq(&*shared, &*queue));
     }
 }

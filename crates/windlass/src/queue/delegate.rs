@@ -2,11 +2,9 @@
 
 /// Implements [`BlockingQueue`](super::BlockingQueue) and `Debug` by passing everything on.
 ///
-/// What the queue has of its own comes last, in braces.
-///
 /// The `Debug` form names the queue, its length and its first elements.
 macro_rules! delegate_queue {
-    ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr $(, { $($own:item)* })?) => {
+    ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
         impl<$T: Send $(+ $bound)?> BlockingQueue<$T> for $name<$T> {
             #[inline]
             fn offer(&self, item: $T) -> Result<(), PutError<$T>> {
@@ -74,7 +72,6 @@ macro_rules! delegate_queue {
                 let $queue = self;
                 ($inner).waiting()
             }
-            $($($own)*)?
         }
 
         impl<$T: Send + fmt::Debug $(+ $bound)?> fmt::Debug for $name<$T> {

@@ -1,7 +1,6 @@
 //! The everyday work queue: first in, first out, with or without a fixed bound.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocks::Blocks;
@@ -73,11 +72,7 @@ impl<T: Send> FromIterator<T> for LinkedBlockingQueue<T> {
     }
 }
 
-delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0, {
-    fn into_linked(self: Arc<Self>) -> Option<Arc<Self>> {
-        Some(self)
-    }
-});
+delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0);
 
 #[cfg(test)]
 mod models {

@@ -226,12 +226,6 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     fn is_interruptible(&self) -> bool {
         true
     }
-
-    /// The queue by its type, if it is the everyday one: a pool then reaches it without a detour.
-    #[doc(hidden)]
-    fn into_linked(self: Arc<Self>) -> Option<Arc<LinkedBlockingQueue<T>>> {
-        None
-    }
 }
 
 /// What every queue offers on top of [`BlockingQueue`], by way of its methods.
