@@ -380,7 +380,7 @@ fn a_panic_travels_up_until_one_stops_it() {
     let failure = |error: ExecutionError| error.into_failure().unwrap();
     let (first, second) = (passed.join().unwrap_err(), passed.join().unwrap_err());
     let (first, second) = (failure(first), failure(second));
-    assert!(first.is_same(&second) && first.message() == Some("at the leaf"));
+    assert!(first == second && first.message() == Some("at the leaf"));
 
     let (above, between) = (Arc::default(), Arc::default());
     let stopped = root(&above);

@@ -98,8 +98,8 @@ fn after_is_told_the_failure_that_the_handle_reports() {
     let panic = panics.get().unwrap_err().into_failure().unwrap();
     let error = errs.get().unwrap_err().into_failure().unwrap();
     let told = log.entries();
-    assert!(told[0].as_ref().unwrap().is_same(&panic));
-    assert!(told[1].as_ref().unwrap().is_same(&error));
+    assert_eq!(told[0].as_ref().unwrap(), &panic);
+    assert_eq!(told[1].as_ref().unwrap(), &error);
 }
 
 /// TPE-092

@@ -7,7 +7,9 @@ use super::scheduler::Scheduler;
 use super::timers::Timers;
 use crate::pool::{Annex, Shared};
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, Timer};
+use crate::task::{
+    CancelMode, Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, Timer,
+};
 use crate::unwind::{catch, ignore_panic};
 
 /// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
@@ -78,7 +80,8 @@ impl PeriodicTask {
                 }
             }
             _ => {
-                self.cell.cancel(false, Cancellation::Requested);
+                self.cell
+                    .cancel(CancelMode::LetRun, Cancellation::Requested);
             }
         }
         RunOutcome::Completed
@@ -89,7 +92,8 @@ impl Runnable for PeriodicTask {
     fn run(&self) -> RunOutcome {
         let service = self.pool.upgrade().zip(self.timers.upgrade());
         let Some((pool, timers)) = service.filter(|(pool, timers)| timers.may_go_on(pool)) else {
-            self.cell.cancel(false, Cancellation::Requested);
+            self.cell
+                .cancel(CancelMode::LetRun, Cancellation::Requested);
             return RunOutcome::Skipped;
         };
         let mut ran = self.cell.run_and_reset();
@@ -107,8 +111,8 @@ impl Runnable for PeriodicTask {
         self.cell.run_and_reset()
     }
 
-    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        self.cell.cancel(interrupt, why)
+    fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        self.cell.cancel(mode, reason)
     }
 
     fn fail(&self, failure: Failure) -> bool {

@@ -11,7 +11,7 @@ use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::reduce_timer_slack;
-use crate::task::{Failure, Task, TaskId, Timer, nanos};
+use crate::task::{Cancellation, Failure, Task, TaskId, Timer, nanos};
 use crate::unwind::catch;
 
 /// Wraps each run of a scheduled task.
@@ -103,7 +103,7 @@ impl Timers {
             Some(task)
         };
         if let Some(task) = refused {
-            task.cancel();
+            task.cancel(Cancellation::Requested);
         }
     }
 
@@ -170,7 +170,7 @@ impl Timers {
         });
         pool.task_count.invalidate();
         for task in gone {
-            task.cancel();
+            task.cancel(Cancellation::Requested);
         }
         pool.try_terminate();
     }

@@ -30,7 +30,10 @@ use super::body::Body;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
-use super::state::{Cancelled, Finished, Snapshot, State};
+use super::state::{
+    CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Snapshot,
+    Started, State,
+};
 use super::timer::{MaybeTimer, Timer};
 use super::waiters::Callbacks;
 use crate::interrupt::ThreadContext;
@@ -165,7 +168,7 @@ impl<T> Ref<dyn Awaitable<T>> {
 impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
     /// Runs the task and lets go of it.
     pub(super) fn run_and_leave(self) -> RunOutcome {
-        if !self.head.state.start() {
+        if self.head.state.start() == Started::Lost {
             return RunOutcome::Skipped;
         }
         ThreadContext::with_current(|me| {
@@ -173,7 +176,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
             let Some((outcome, ran)) = self.run_body() else {
                 return RunOutcome::Skipped;
             };
-            match self.finish(outcome, true) {
+            match self.finish(outcome, RunnerRef::Release) {
                 Finished::Lost => return RunOutcome::Skipped,
                 Finished::Won { .. } => {}
                 Finished::Released { last } => self.leave(last),
@@ -201,7 +204,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     #[inline]
     fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
         let head = Head {
-            state: State::new(refs, Cancellation::Dropped as u8),
+            state: State::new(refs, Cancellation::Dropped),
             runner: AtomicPtr::new(ptr::null_mut()),
             header,
         };
@@ -215,7 +218,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
     /// Runs `run` as the one runner, unless there is one or the task is done.
     fn as_runner<R>(&self, run: impl FnOnce(&Arc<ThreadContext>) -> R) -> Option<R> {
-        let started = self.head.state.start();
+        let started = self.head.state.start() == Started::Won;
         started.then(|| {
             ThreadContext::with_current(|me| {
                 self.head.set_runner(me);
@@ -262,10 +265,10 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
     /// Ends a run with this outcome; see [`State::finish`].
     #[inline]
-    fn finish(&self, outcome: Result<T, Failure>, leaves: bool) -> Finished {
-        let failed = outcome.is_err();
+    fn finish(&self, outcome: Result<T, Failure>, reference: RunnerRef) -> Finished {
+        let kind = ResultKind::of(&outcome);
         self.put_content(Content::Outcome(outcome));
-        let finished = self.head.state.finish(failed, leaves);
+        let finished = self.head.state.finish(kind, reference);
         match finished {
             Finished::Won { awaited: true } => self.head.call(self.head.release()),
             Finished::Won { awaited: false } | Finished::Released { .. } => {}
@@ -327,7 +330,7 @@ impl Head {
 
     /// Makes the task one that has not run, for its next run; false if it is done or claimed, and
     /// the body is still this thread's.
-    fn reset(&self, me: &Arc<ThreadContext>) -> bool {
+    fn reset(&self, me: &Arc<ThreadContext>) -> Reset {
         // Null before the next runner can come. A canceller that comes before the reset finds null
         // and waits; then the reset fails, and it is given this thread after all.
         // Mutant: a canceller interrupts the runner of an earlier round.
@@ -335,7 +338,7 @@ impl Head {
             self.runner.store(ptr::null_mut(), Ordering::Relaxed);
         }
         let reset = self.state.reset();
-        if !reset {
+        if reset == Reset::Lost {
             self.set_runner(me);
         }
         reset
@@ -410,8 +413,8 @@ impl Head {
     }
 
     /// Says whether the task is to be cancelled when its handle is dropped.
-    pub(super) fn set_held(&self, held: bool) {
-        self.state.set_held(held);
+    pub(super) fn set_cancel_on_drop(&self, cancels: bool) {
+        self.state.set_cancel_on_drop(cancels);
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -423,7 +426,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn run(&self) -> RunOutcome {
         let ran = self.as_runner(|_| {
             let (outcome, ran) = self.run_body()?;
-            (self.finish(outcome, false) != Finished::Lost).then_some(ran)
+            (self.finish(outcome, RunnerRef::Keep) != Finished::Lost).then_some(ran)
         });
         ran.flatten().unwrap_or(RunOutcome::Skipped)
     }
@@ -435,11 +438,11 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
             if let Err(failure) = outcome {
                 discard(body);
-                let stands = self.finish(Err(failure.clone()), false) != Finished::Lost;
+                let stands = self.finish(Err(failure.clone()), RunnerRef::Keep) != Finished::Lost;
                 return stands.then_some(RunOutcome::Failed(failure));
             }
             self.put_content(Content::Body(body));
-            if self.head.reset(me) {
+            if self.head.reset(me) == Reset::Queued {
                 return Some(RunOutcome::Completed);
             }
             discard(self.take_content());
@@ -450,15 +453,16 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
         ran.flatten().flatten().unwrap_or(RunOutcome::Skipped)
     }
 
-    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        let callbacks = match self.head.state.cancel(interrupt, why as u8) {
+    fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        let callbacks = match self.head.state.cancel(mode, reason) {
             Cancelled::TooLate => {
                 self.head.await_claimer();
                 return false;
             }
             Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
             Cancelled::Running { awaited } => {
-                let tell = interrupt.then_some(ThreadContext::interrupt);
+                let interrupts = mode == CancelMode::Interrupt;
+                let tell = interrupts.then_some(ThreadContext::interrupt);
                 self.head.interrupt_and_wake(awaited, tell)
             }
         };
@@ -473,13 +477,13 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn fail(&self, failure: Failure) -> bool {
         let finished = self.as_runner(|_| {
             discard(self.take_content());
-            self.finish(Err(failure), false)
+            self.finish(Err(failure), RunnerRef::Keep)
         });
         finished.is_some_and(|finished| finished != Finished::Lost)
     }
 
     fn set_drop_reason(&self, reason: Cancellation) {
-        self.head.state.set_drop_reason(reason as u8);
+        self.head.state.set_drop_reason(reason);
     }
 
     fn state(&self) -> Snapshot {
@@ -550,19 +554,20 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
     }
 
     fn complete(&self, outcome: Result<T, Failure>) -> bool {
-        let Some(before) = self.head.state.claim() else {
+        let claimed = self.head.state.claim();
+        if claimed == Claimed::Lost {
             self.head.await_claimer();
             discard(outcome);
             return false;
-        };
-        let failed = outcome.is_err();
+        }
+        let kind = ResultKind::of(&outcome);
         self.head.header.completion().0.with_mut(|place| {
             // SAFETY: the caller has won the claim, which is won once, and nobody reads before
             // `DONE` is published with `CLAIMED`.
             unsafe { (*place).put(Box::new(outcome)) }
         });
-        let awaited = self.head.state.publish(failed);
-        self.head.call(if before.is_running() {
+        let Published { awaited } = self.head.state.publish(kind);
+        self.head.call(if claimed == Claimed::Running {
             self.head.release_if(awaited)
         } else {
             self.wake_and_drop_body(awaited)
@@ -580,7 +585,7 @@ fn failure_of<T, U>(outcome: &Result<T, Failure>) -> Result<U, ExecutionError> {
 }
 
 fn cancelled(state: Snapshot) -> ExecutionError {
-    ExecutionError::Cancelled(Cancellation::from_number(state.why()))
+    ExecutionError::Cancelled(state.reason())
 }
 
 #[cfg(test)]
@@ -589,7 +594,10 @@ mod models {
     use std::task::{Wake, Waker};
 
     use super::super::{body::Once, id::TaskId};
-    use super::{Callbacks, Cancelled, Cell, Failure, Header, Runnable, ThreadContext};
+    use super::{
+        Callbacks, CancelMode, Cancellation, Cancelled, Cell, Failure, Header, Runnable,
+        ThreadContext,
+    };
     use crate::sync::atomic::{AtomicBool, Ordering};
     use crate::sync::{model, thread};
 
@@ -612,7 +620,11 @@ mod models {
             let theirs = cell.clone();
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &ThreadContext| std::panic::resume_unwind(Box::new("refused"));
-            let _ = match cell.head.state.cancel(true, 0) {
+            let _ = match cell
+                .head
+                .state
+                .cancel(CancelMode::Interrupt, Cancellation::Requested)
+            {
                 Cancelled::Running { awaited } => {
                     cell.head.interrupt_and_wake(awaited, Some(refuse))
                 }

@@ -7,7 +7,7 @@ use super::error::{Cancellation, Failure};
 use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{Runnable, Untyped};
-use super::state::Snapshot;
+use super::state::{CancelMode, Snapshot};
 
 /// How far a task has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,14 +78,15 @@ impl TaskControl {
     ///
     /// Gives false if it was done before.
     pub fn cancel(&self) -> bool {
-        self.0.cancel(false, Cancellation::Requested)
+        self.0.cancel(CancelMode::LetRun, Cancellation::Requested)
     }
 
     /// Cancels the task unless it is done; the thread that runs it is interrupted.
     ///
     /// Gives false if it was done before.
     pub fn cancel_now(&self) -> bool {
-        self.0.cancel(true, Cancellation::Requested)
+        self.0
+            .cancel(CancelMode::Interrupt, Cancellation::Requested)
     }
 
     /// How far the task has come.

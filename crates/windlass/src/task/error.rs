@@ -1,4 +1,4 @@
-//! How a task can end other than well, and why a get can come back without a value.
+//! How a task can end without a value, and why a `get` can return without one.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -6,74 +6,137 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::interrupt::Interrupted;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch};
 
-/// Why a get has no value.
+/// The reason why a `get` has no value.
 ///
-/// The first two are the task's end and will be the same for ever; the others say something about
-/// this call only.
-#[derive(Debug, Clone)]
+/// `Failed` and `Cancelled` are the end of the task, and every later call returns the same. The others
+/// concern one call only.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExecutionError {
     /// The task panicked, or returned an error to a `…_fallible` submission.
     Failed(Failure),
     /// The task was cancelled, or will never run for another reason.
     Cancelled(Cancellation),
-    /// The thread that waited was interrupted; its flag is clear, the task goes on.
+    /// The waiting thread was interrupted; its flag is clear, and the task goes on.
     Interrupted,
-    /// The time was up; the task goes on, and its result can still be had.
+    /// The time limit passed; the task goes on, and a later call can return its value.
     TimedOut,
-    /// An earlier get has taken the value out of this handle.
+    /// An earlier call has moved the value out of this handle.
     Taken,
 }
 
-/// Why a task will never have a result, though its code did not fail.
+/// The reason why a task has no result though its code did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[repr(u8)]
 pub enum Cancellation {
-    /// Somebody cancelled it.
+    /// It was cancelled through a handle.
     Requested,
-    /// Its executor refused it.
+    /// Its executor rejected it.
     Rejected,
-    /// A rejection policy dropped it.
+    /// A rejection policy discarded it.
     Discarded,
-    /// A rejection policy dropped it to make room for a newer task.
+    /// A rejection policy discarded it in favour of a newer task.
     Evicted,
-    /// `shutdown_now` handed it back, and it was dropped without being run.
+    /// `shutdown_now` returned it, and it was dropped without being run.
     Drained,
     /// It was removed from the queue, and dropped without being run.
     Removed,
-    /// Its runnable half was dropped without being run, with its queue for example.
+    /// Its runnable half was dropped without being run.
     Dropped,
+    /// Its pool was shut down, and does not run tasks of its kind any more.
+    Shutdown,
+    /// Its pool was dropped.
+    PoolDropped,
+    /// It was not done within the limit of an `invoke_…_timeout`.
+    TimedOut,
+    /// Another task of an `invoke_any` completed first.
+    Superseded,
+    /// Its calendar has no further time.
+    ScheduleEnded,
+    /// Its handle was dropped, and was set to [`cancel_on_drop`](super::TaskHandle::cancel_on_drop).
+    HandleDropped,
+}
+
+impl Cancellation {
+    const ALL: [Self; 13] = [
+        Self::Requested,
+        Self::Rejected,
+        Self::Discarded,
+        Self::Evicted,
+        Self::Drained,
+        Self::Removed,
+        Self::Dropped,
+        Self::Shutdown,
+        Self::PoolDropped,
+        Self::TimedOut,
+        Self::Superseded,
+        Self::ScheduleEnded,
+        Self::HandleDropped,
+    ];
+
+    /// Returns the number that stands for the reason in the state word of a task: four bits.
+    pub(super) const fn code(self) -> u64 {
+        const { assert!(Self::ALL.len() <= 16, "four bits") };
+        self as u64
+    }
+
+    /// Returns the reason with this [`code`](Self::code).
+    pub(super) const fn from_code(code: u64) -> Self {
+        if (code as usize) < Self::ALL.len() {
+            Self::ALL[code as usize]
+        } else {
+            Self::Dropped
+        }
+    }
 }
 
 impl ExecutionError {
-    /// Whether the task panicked or returned an error.
+    /// Returns whether the task panicked or returned an error.
     #[must_use]
     pub const fn is_failed(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 
-    /// Whether the task was cancelled or will never run.
+    /// Returns whether the task was cancelled or will never run.
     #[must_use]
     pub const fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled(_))
     }
 
-    /// Whether the waiting thread was interrupted.
+    /// Returns whether the waiting thread was interrupted.
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         matches!(self, Self::Interrupted)
     }
 
-    /// Whether the time was up.
+    /// Returns whether the time limit passed.
     #[must_use]
     pub const fn is_timed_out(&self) -> bool {
         matches!(self, Self::TimedOut)
     }
 
-    /// What made the task fail, if it failed.
+    /// Returns whether an earlier call has moved the value out.
+    #[must_use]
+    pub const fn is_taken(&self) -> bool {
+        matches!(self, Self::Taken)
+    }
+
+    /// Returns what made the task fail, if it failed.
+    #[must_use]
+    #[doc(alias = "getCause")]
+    pub const fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// Converts the error into what made the task fail, if it failed.
     #[must_use]
     #[doc(alias = "getCause")]
     pub fn into_failure(self) -> Option<Failure> {
@@ -81,6 +144,21 @@ impl ExecutionError {
             Self::Failed(failure) => Some(failure),
             _ => None,
         }
+    }
+
+    /// Returns why the task was cancelled, if it was.
+    #[must_use]
+    pub const fn cancellation(&self) -> Option<Cancellation> {
+        match self {
+            Self::Cancelled(why) => Some(*why),
+            _ => None,
+        }
+    }
+}
+
+impl From<Interrupted> for ExecutionError {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
     }
 }
 
@@ -109,19 +187,25 @@ impl fmt::Display for Cancellation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Requested => "on request",
-            Self::Rejected => "its executor refused it",
-            Self::Discarded => "the rejection policy dropped it",
-            Self::Evicted => "the rejection policy dropped it for a newer task",
+            Self::Rejected => "its executor rejected it",
+            Self::Discarded => "the rejection policy discarded it",
+            Self::Evicted => "the rejection policy discarded it in favour of a newer task",
             Self::Drained => "it was drained by shutdown_now and never run",
             Self::Removed => "it was removed from the queue and never run",
             Self::Dropped => "it was dropped before it ran",
+            Self::Shutdown => "its pool was shut down",
+            Self::PoolDropped => "its pool was dropped",
+            Self::TimedOut => "it was not done within the time limit",
+            Self::Superseded => "another task completed first",
+            Self::ScheduleEnded => "its calendar has no further time",
+            Self::HandleDropped => "its handle was dropped",
         })
     }
 }
 
-/// What made a task fail: the payload of its panic, or the error that it returned.
+/// The cause of a task's failure: the payload of its panic, or the error that it returned.
 ///
-/// Cloning shares the cause.
+/// Clones share the cause. Two failures are equal if they are the same failure of the same task.
 ///
 /// ```
 /// use windlass::task::Task;
@@ -145,12 +229,15 @@ enum Cause {
 }
 
 impl Failure {
-    /// A failure by an error.
+    /// Creates a failure by an error. An error that is a `Failure` is returned as it is.
     pub fn from_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::new(Cause::Error(DiscardOnDrop::new(error.into()))))
+        match error.into().downcast::<Self>() {
+            Ok(failure) => *failure,
+            Err(error) => Self(Arc::new(Cause::Error(DiscardOnDrop::new(error)))),
+        }
     }
 
-    /// A failure by a panic with this payload.
+    /// Creates a failure by a panic with this payload.
     #[must_use]
     pub fn from_panic(payload: Box<dyn Any + Send>) -> Self {
         let message = match payload.downcast_ref::<&'static str>() {
@@ -165,13 +252,13 @@ impl Failure {
         }))
     }
 
-    /// Whether the task panicked.
+    /// Returns whether the task panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(*self.0, Cause::Panic { .. })
     }
 
-    /// The error that the task returned.
+    /// Returns the error that the task returned, if it did not panic.
     #[must_use]
     pub fn error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         match &*self.0 {
@@ -180,7 +267,7 @@ impl Failure {
         }
     }
 
-    /// The panic's message, where its payload was text.
+    /// Returns the message of the panic, if its payload is a string.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match &*self.0 {
@@ -189,14 +276,14 @@ impl Failure {
         }
     }
 
-    /// Shows the panic's payload to `look`; nothing if there was none, if it was taken, or if
-    /// somebody else looks at it right now.
-    pub fn with_payload<R>(&self, look: impl FnOnce(&(dyn Any + Send)) -> R) -> Option<R> {
+    /// Calls `inspect` with the payload of the panic. Returns `None` if there is none, if it was taken,
+    /// or if another thread inspects it at the same time.
+    pub fn with_payload<R>(&self, inspect: impl FnOnce(&(dyn Any + Send)) -> R) -> Option<R> {
         match &*self.0 {
             Cause::Panic { payload, .. } => {
-                // Out of the lock while user code looks, and back afterwards.
+                // User code must not run under the lock: the payload is out of it meanwhile.
                 let taken = payload.lock().take()?;
-                let seen = catch(|| look(&*taken));
+                let seen = catch(|| inspect(&*taken));
                 payload.lock().put(taken);
                 Some(seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             }
@@ -204,7 +291,7 @@ impl Failure {
         }
     }
 
-    /// Takes the panic's payload; only the first of several sharers gets it.
+    /// Takes the payload of the panic. Only the first call on any clone returns it.
     #[must_use]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         match &*self.0 {
@@ -213,7 +300,7 @@ impl Failure {
         }
     }
 
-    /// Goes on panicking with the task's payload; with a description where there is none.
+    /// Continues the panic with the task's payload, or with a description where there is none.
     ///
     /// # Panics
     ///
@@ -222,11 +309,20 @@ impl Failure {
         let payload = self.take_payload();
         std::panic::resume_unwind(payload.unwrap_or_else(|| Box::new(self.to_string())))
     }
+}
 
-    /// Whether both are the same failure of the same task.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Failure {}
+
+/// Displayed as the error that it wraps, whose source is its source.
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error()?.source()
     }
 }
 
@@ -258,5 +354,18 @@ impl fmt::Display for Failure {
             } => write!(f, "panicked: {message}"),
             Cause::Panic { message: None, .. } => f.write_str("panicked"),
         }
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::Cancellation;
+
+    #[test]
+    fn every_reason_comes_back_from_its_code() {
+        for why in Cancellation::ALL {
+            assert_eq!(Cancellation::from_code(why.code()), why);
+        }
+        assert_eq!(Cancellation::from_code(15), Cancellation::Dropped);
     }
 }

@@ -12,6 +12,7 @@ use super::error::{Cancellation, ExecutionError};
 use super::id::TaskId;
 use super::runnable::{Awaitable, Runnable};
 use super::shared::SharedHandle;
+use super::state::CancelMode;
 use super::timer::Timer;
 use crate::sync::Deadline;
 
@@ -141,7 +142,8 @@ impl<T: Send + 'static> TaskHandle<T> {
     ///
     /// If a done-callback panics.
     pub fn cancel(&self) -> bool {
-        self.task.cancel(false, Cancellation::Requested)
+        self.task
+            .cancel(CancelMode::LetRun, Cancellation::Requested)
     }
 
     /// Cancels the task unless it is done; the thread that runs it is interrupted.
@@ -154,7 +156,8 @@ impl<T: Send + 'static> TaskHandle<T> {
     /// If a done-callback panics.
     #[doc(alias = "cancel")]
     pub fn cancel_now(&self) -> bool {
-        self.task.cancel(true, Cancellation::Requested)
+        self.task
+            .cancel(CancelMode::Interrupt, Cancellation::Requested)
     }
 
     /// Whether the task has ended, in whatever way.
@@ -212,7 +215,7 @@ impl<T: Send + 'static> TaskHandle<T> {
 
     /// Makes the task be cancelled, and its thread interrupted, when this handle is dropped.
     pub fn cancel_on_drop(self) -> Self {
-        self.task.head().set_held(true);
+        self.task.head().set_cancel_on_drop(true);
         self
     }
 
@@ -224,7 +227,7 @@ impl<T: Send + 'static> TaskHandle<T> {
     where
         T: Sync,
     {
-        self.task.head().set_held(false);
+        self.task.head().set_cancel_on_drop(false);
         SharedHandle::new(self.task.clone())
     }
 }
@@ -250,9 +253,10 @@ impl<T> Drop for TaskHandle<T> {
         if state.is_awaited() {
             self.task.head().forget_waker(ONLY_WAKER);
         }
-        if state.is_held() {
+        if state.is_cancelled_on_drop() {
             crate::unwind::ignore_panic(|| {
-                self.task.cancel(true, Cancellation::Requested);
+                self.task
+                    .cancel(CancelMode::Interrupt, Cancellation::HandleDropped);
             });
         }
     }

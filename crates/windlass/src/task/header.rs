@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::cell::Completion;
-use super::error::Cancellation;
 use super::id::TaskId;
 use super::waiters::Waiters;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -152,24 +151,4 @@ fn epoch() -> Instant {
         let now = clock::system_now();
         now.checked_sub(Duration::from_secs(3600)).unwrap_or(now)
     })
-}
-
-impl Cancellation {
-    /// Back from `as u8`.
-    pub(super) const fn from_number(number: u8) -> Self {
-        const ALL: [Cancellation; 7] = [
-            Cancellation::Requested,
-            Cancellation::Rejected,
-            Cancellation::Discarded,
-            Cancellation::Evicted,
-            Cancellation::Drained,
-            Cancellation::Removed,
-            Cancellation::Dropped,
-        ];
-        if (number as usize) < ALL.len() {
-            ALL[number as usize]
-        } else {
-            Cancellation::Dropped
-        }
-    }
 }

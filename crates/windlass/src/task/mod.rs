@@ -49,7 +49,7 @@ use erased::{Erase, Erased};
 pub(crate) use header::{Attributes, Header, instant, nanos};
 use recycled_box::RecycledBox;
 pub(crate) use runnable::{RunOutcome, Runnable};
-pub(crate) use state::Snapshot;
+pub(crate) use state::{CancelMode, Snapshot};
 use timer::MaybeTimer;
 pub(crate) use timer::{RunCount, Timer, TimerService};
 
@@ -254,10 +254,10 @@ impl Task {
     }
 
     /// Cancels the task through its handle's cell, where it has one.
-    pub(crate) fn cancel(&self) -> bool {
+    pub(crate) fn cancel(&self, reason: Cancellation) -> bool {
         self.erased
             .cell()
-            .is_some_and(|cell| cell.cancel(false, Cancellation::Requested))
+            .is_some_and(|cell| cell.cancel(CancelMode::LetRun, reason))
     }
 
     /// What the user has attached, to outlive the task.
@@ -398,7 +398,7 @@ fn abandon(task: &impl Runnable) {
     let state = task.state();
     if !state.is_running() && !state.is_done() {
         ignore_panic(|| {
-            task.cancel(false, Cancellation::from_number(state.drop_reason()));
+            task.cancel(CancelMode::LetRun, state.drop_reason());
         });
     }
 }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
-use super::state::Snapshot;
+use super::state::{CancelMode, Snapshot};
 use super::timer::Timer;
 
 /// What became of a run.
@@ -23,7 +23,7 @@ pub(crate) enum RunOutcome {
 pub(crate) trait Runnable: Send + Sync {
     fn run(&self) -> RunOutcome;
     fn run_and_reset(&self) -> RunOutcome;
-    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool;
+    fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool;
     /// Ends a task that is not running with a failure that is not of its own code.
     fn fail(&self, failure: Failure) -> bool;
     /// Says what it will have been cancelled for if it is dropped unrun.
@@ -47,8 +47,8 @@ where
     fn run_and_reset(&self) -> RunOutcome {
         (**self).run_and_reset()
     }
-    fn cancel(&self, interrupt: bool, why: Cancellation) -> bool {
-        (**self).cancel(interrupt, why)
+    fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        (**self).cancel(mode, reason)
     }
     fn fail(&self, failure: Failure) -> bool {
         (**self).fail(failure)

@@ -11,6 +11,7 @@ use super::control::{TaskControl, TaskState};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::id::TaskId;
 use super::runnable::{Awaitable, Runnable};
+use super::state::CancelMode;
 use crate::sync::Deadline;
 
 /// Waits for a task together with others: every clone gets the value, as a clone of it.
@@ -109,7 +110,8 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     ///
     /// If a done-callback panics.
     pub fn cancel(&self) -> bool {
-        self.task.cancel(false, Cancellation::Requested)
+        self.task
+            .cancel(CancelMode::LetRun, Cancellation::Requested)
     }
 
     /// Cancels the task unless it is done; the thread that runs it is interrupted.
@@ -118,7 +120,8 @@ impl<T: Send + Sync + 'static> SharedHandle<T> {
     ///
     /// If a done-callback panics.
     pub fn cancel_now(&self) -> bool {
-        self.task.cancel(true, Cancellation::Requested)
+        self.task
+            .cancel(CancelMode::Interrupt, Cancellation::Requested)
     }
 
     /// Whether the task has ended, in whatever way.

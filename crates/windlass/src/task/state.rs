@@ -1,25 +1,27 @@
-//! Who owns a task right now, in one word.
+//! The state word of a task: who owns its body and its result, and how many references there are.
 //!
 //! ```text
 //!            start                 finish
 //!   queued ─────────▶ running ─────────────▶ done (value or failure)
 //!     │                 │
-//!     │ cancel          │ cancel: done at once, while the code runs on;
-//!     ▼                 ▼         with INTERRUPTING until its thread has been told
+//!     │ cancel          │ cancel: done at once, while the body keeps running;
+//!     ▼                 ▼         with INTERRUPTING until its thread has been interrupted
 //!   done, cancelled   done, cancelled
 //! ```
 //!
-//! One compare-exchange decides each race, and its winner owns what it won: the winner of `start`
-//! owns the body and the place of the result; the winner of `cancel` over a queued task owns the
-//! body, to drop it; after `finish` the result belongs to the readers. The acquire of each
-//! transition and of [`State::load`] pairs with the release of the one before it.
+//! One read-modify-write decides each race, and its winner owns what it won: the winner of
+//! [`start`](State::start) owns the body and the place of the result; the winner of
+//! [`cancel`](State::cancel) over a queued task owns the body, to drop it; after
+//! [`finish`](State::finish) the result belongs to the readers. The acquire of each transition and of
+//! [`State::load`] pairs with the release of the one before it.
 //!
-//! Whoever completes a task from outside takes one step more, `claim`, and then writes to a place
-//! of its own: so the runner need not ask for leave to write.
+//! A thread that completes a task from outside takes one step more, [`claim`](State::claim), and then
+//! writes to a place of its own. So the runner need not ask for permission to write.
 //!
-//! The word also counts the references to the task, so that the end of a run and the end of the
-//! runner's interest in the task are one step where nobody waits.
+//! The word also counts the references to the task. So a run that nobody waits for publishes its result
+//! and gives up the runner's reference in one step.
 
+use super::error::Cancellation;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::mutant;
 
@@ -31,49 +33,143 @@ const DONE: u64 = 1 << 1;
 const CANCELLED: u64 = 1 << 2;
 /// With `DONE`: the result is a failure.
 const FAILED: u64 = 1 << 3;
-/// A canceller is about to interrupt the runner, which must not leave before.
+/// A canceller is about to interrupt the runner, which must not return before.
 const INTERRUPTING: u64 = 1 << 4;
-/// Somebody waits for the end, or wants to be called at it.
+/// A thread, a waker or a callback waits for the end.
 const AWAITED: u64 = 1 << 5;
-/// Somebody has claimed the right to complete the task from outside; with `DONE`: and has done so.
+/// A thread has claimed the right to complete the task from outside; with `DONE`: and has done so.
 const CLAIMED: u64 = 1 << 6;
-/// The handle is to cancel the task when it is dropped.
-const HELD: u64 = 1 << 7;
-/// With `CANCELLED`: why, as a number of four bits from here on.
-const WHY_SHIFT: u32 = 8;
-/// Why it will have been cancelled if it is dropped unrun, as a number of four bits from here on.
+/// The handle cancels the task when it is dropped.
+const CANCEL_ON_DROP: u64 = 1 << 7;
+/// With `CANCELLED`: the code of the reason, four bits from here on.
+const REASON_SHIFT: u32 = 8;
+/// The code of the reason with which the task is cancelled if it is dropped unrun, four bits from here
+/// on.
 const DROP_REASON_SHIFT: u32 = 12;
-const NUMBER: u64 = 0b1111;
+const CODE_MASK: u64 = 0b1111;
 /// One reference; they are counted in the bits from here on.
 const REF: u64 = 1 << 16;
 
+/// The state word.
 #[derive(Debug)]
 pub(super) struct State(AtomicU64);
 
-/// The state at one moment.
+/// A copy of the state word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Snapshot(u64);
 
-/// What became of an attempt to cancel.
+/// What a cancel does with a body that is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cancelled {
-    /// It was done before.
-    TooLate,
-    /// It had not begun; the caller owns the body.
-    Unstarted { awaited: bool },
-    /// It runs, and goes on doing so.
-    Running { awaited: bool },
+pub(crate) enum CancelMode {
+    /// It keeps running, undisturbed; its result is dropped.
+    LetRun,
+    /// The thread that runs it is interrupted.
+    Interrupt,
 }
 
-/// How a run ended.
+/// What kind of result a task ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResultKind {
+    Value,
+    Failure,
+}
+
+impl ResultKind {
+    pub(super) const fn of<T, E>(result: &Result<T, E>) -> Self {
+        match result {
+            Ok(_) => Self::Value,
+            Err(_) => Self::Failure,
+        }
+    }
+
+    const fn bits(self) -> u64 {
+        match self {
+            Self::Value => DONE,
+            Self::Failure => DONE | FAILED,
+        }
+    }
+}
+
+/// What a runner does with its reference to the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunnerRef {
+    /// It keeps the reference.
+    Keep,
+    /// It gives the reference up as it publishes the result, unless it has waiters to wake.
+    Release,
+}
+
+/// The outcome of [`State::start`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Started {
+    /// The caller is the runner and owns the body.
+    Won,
+    /// The task has another runner, or is done or claimed.
+    Lost,
+}
+
+/// The outcome of [`State::finish`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub(super) enum Finished {
     /// The result stands.
     Won { awaited: bool },
-    /// The result stands, and the runner's reference is gone; with it the task, if it was the last.
+    /// The result stands, and the runner's reference is gone; if it was the last, so is the task.
     Released { last: bool },
-    /// The task was cancelled or completed meanwhile: the result is the runner's to drop.
+    /// The task was cancelled or completed meanwhile: the runner still owns its result.
     Lost,
+}
+
+/// The outcome of [`State::claim`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Claimed {
+    /// The caller may complete the task, and owns the body, which has not started.
+    Unstarted,
+    /// The caller may complete the task, whose body is running.
+    Running,
+    /// The task is done, or claimed by another thread.
+    Lost,
+}
+
+/// The outcome of [`State::publish`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) struct Published {
+    pub(super) awaited: bool,
+}
+
+/// The outcome of [`State::reset`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Reset {
+    /// The task can be run again.
+    Queued,
+    /// The task was cancelled or completed meanwhile: the runner still owns the body.
+    Lost,
+}
+
+/// The outcome of [`State::cancel`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Cancelled {
+    /// It was done, or claimed.
+    TooLate,
+    /// It had not started; the caller owns the body.
+    Unstarted { awaited: bool },
+    /// It runs, and keeps running.
+    Running { awaited: bool },
+}
+
+/// The outcome of [`State::announce_wait`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Announced {
+    /// Whoever completes the task will see the waiters.
+    Pending,
+    /// The task is done.
+    Done,
 }
 
 impl Snapshot {
@@ -89,73 +185,74 @@ impl Snapshot {
     pub(crate) const fn is_failed(self) -> bool {
         self.0 & FAILED != 0
     }
-    pub(crate) const fn is_interrupting(self) -> bool {
+    pub(super) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
-    /// Whether the result is not the runner's.
+    /// Whether the result comes from outside and not from the runner.
     pub(super) const fn is_claimed(self) -> bool {
         self.0 & CLAIMED != 0
-    }
-    /// The reason given to [`State::cancel`].
-    pub(super) const fn why(self) -> u8 {
-        ((self.0 >> WHY_SHIFT) & NUMBER) as u8
-    }
-    /// The reason given to [`State::set_drop_reason`].
-    pub(super) const fn drop_reason(self) -> u8 {
-        ((self.0 >> DROP_REASON_SHIFT) & NUMBER) as u8
-    }
-    const fn refs(self) -> u64 {
-        self.0 / REF
     }
     pub(super) const fn is_awaited(self) -> bool {
         self.0 & AWAITED != 0
     }
-    /// Whether the task is to end with its handle.
-    pub(super) const fn is_held(self) -> bool {
-        self.0 & HELD != 0
+    pub(super) const fn is_cancelled_on_drop(self) -> bool {
+        self.0 & CANCEL_ON_DROP != 0
+    }
+    /// The reason that was passed to [`State::cancel`].
+    pub(super) const fn reason(self) -> Cancellation {
+        Cancellation::from_code((self.0 >> REASON_SHIFT) & CODE_MASK)
+    }
+    /// The reason that was passed to [`State::set_drop_reason`].
+    pub(super) const fn drop_reason(self) -> Cancellation {
+        Cancellation::from_code((self.0 >> DROP_REASON_SHIFT) & CODE_MASK)
+    }
+    const fn refs(self) -> u64 {
+        self.0 / REF
     }
 }
 
 impl State {
-    /// A task that has not begun, with this many references to it.
+    /// Creates the state of a task that has not started, with this many references to it.
     #[inline]
-    pub(super) fn new(refs: u64, drop_reason: u8) -> Self {
+    pub(super) fn new(refs: u64, drop_reason: Cancellation) -> Self {
         Self(AtomicU64::new(
-            refs * REF + (u64::from(drop_reason) << DROP_REASON_SHIFT),
+            refs * REF + (drop_reason.code() << DROP_REASON_SHIFT),
         ))
     }
 
     #[inline]
     pub(super) fn load(&self) -> Snapshot {
-        let seen = if mutant!("task_look_relaxed") {
+        let order = if mutant!("task_look_relaxed") {
             Ordering::Relaxed // Mutant: the end is seen, but not the result.
         } else {
             Ordering::Acquire
         };
-        Snapshot(self.0.load(seen))
+        Snapshot(self.0.load(order))
     }
 
-    /// Takes the body, if nobody has and the task is not done.
+    /// Becomes the runner, if there is none and the task is not done.
     #[inline]
-    pub(super) fn start(&self) -> bool {
-        // Setting the bit on a task that is done or running already changes nothing for anybody.
+    pub(super) fn start(&self) -> Started {
+        // Setting the bit of a task that is done or running already changes nothing for anybody.
         let before = if mutant!("task_start_twice") {
-            // Mutant: two look before either writes.
+            // Mutant: two read before either writes.
             let before = self.0.load(Ordering::Acquire);
             self.0.store(before | RUNNING, Ordering::Release);
             before
         } else {
             self.0.fetch_or(RUNNING, Ordering::AcqRel)
         };
-        before & (RUNNING | DONE | CLAIMED) == 0
+        if before & (RUNNING | DONE | CLAIMED) == 0 {
+            Started::Won
+        } else {
+            Started::Lost
+        }
     }
 
-    /// Publishes the result that the runner has written. A runner that `leaves` gives its reference
-    /// up in the same step, unless somebody waits who has to be told.
+    /// Publishes the result that the runner has written.
     #[inline]
-    pub(super) fn finish(&self, failed: bool, leaves: bool) -> Finished {
-        let outcome = if failed { DONE | FAILED } else { DONE };
-        let published = if mutant!("task_publish_relaxed") {
+    pub(super) fn finish(&self, kind: ResultKind, reference: RunnerRef) -> Finished {
+        let order = if mutant!("task_publish_relaxed") {
             Ordering::Acquire // Mutant: a reader sees the end, but not what was written before.
         } else {
             Ordering::AcqRel
@@ -166,15 +263,15 @@ impl State {
                 return Finished::Lost;
             }
             let awaited = Snapshot(now).is_awaited();
-            let released = leaves && !awaited;
-            let next = (now | outcome) - if released { REF } else { 0 };
+            let releases = reference == RunnerRef::Release && !awaited;
+            let next = (now | kind.bits()) - if releases { REF } else { 0 };
             match self
                 .0
-                .compare_exchange_weak(now, next, published, Ordering::Relaxed)
+                .compare_exchange_weak(now, next, order, Ordering::Relaxed)
             {
                 Err(seen) => now = seen,
-                Ok(_) if released => {
-                    // Mutant: a task whose handle is gone stays for ever.
+                Ok(_) if releases => {
+                    // Mutant: a task whose handle is gone is leaked.
                     let leaks = mutant!("task_leak_detached");
                     return Finished::Released {
                         last: Snapshot(next).refs() == 0 && !leaks,
@@ -185,42 +282,49 @@ impl State {
         }
     }
 
-    /// Claims the right to complete the task from outside; gives the state before.
-    ///
-    /// Where the task was not running, the claimer owns the body.
-    pub(super) fn claim(&self) -> Option<Snapshot> {
+    /// Claims the right to complete the task from outside.
+    pub(super) fn claim(&self) -> Claimed {
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
                 (now & (DONE | CLAIMED) == 0).then_some(now | CLAIMED)
             });
-        update.ok().map(Snapshot)
+        match update.map(Snapshot) {
+            Err(_) => Claimed::Lost,
+            Ok(before) if before.is_running() => Claimed::Running,
+            Ok(_) => Claimed::Unstarted,
+        }
     }
 
-    /// Publishes the result that the claimer has written; true if somebody waits for it.
-    pub(super) fn publish(&self, failed: bool) -> bool {
-        let outcome = if failed { DONE | FAILED } else { DONE };
-        Snapshot(self.0.fetch_or(outcome, Ordering::AcqRel)).is_awaited()
+    /// Publishes the result that the winner of [`claim`](Self::claim) has written.
+    pub(super) fn publish(&self, kind: ResultKind) -> Published {
+        let before = Snapshot(self.0.fetch_or(kind.bits(), Ordering::AcqRel));
+        Published {
+            awaited: before.is_awaited(),
+        }
     }
 
-    /// Ends a run that leaves no result; false if the task was cancelled or completed meanwhile.
-    pub(super) fn reset(&self) -> bool {
+    /// Ends a run that leaves no result, so that the task can be run again.
+    pub(super) fn reset(&self) -> Reset {
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
                 (now & (DONE | CLAIMED) == 0).then_some(now & !RUNNING)
             });
-        update.is_ok()
+        match update {
+            Ok(_) => Reset::Queued,
+            Err(_) => Reset::Lost,
+        }
     }
 
-    /// Makes the task cancelled, unless it is done. With `interrupt`, a running task is marked so
-    /// that its runner stays until [`interrupt_delivered`](Self::interrupt_delivered).
-    pub(super) fn cancel(&self, interrupt: bool, why: u8) -> Cancelled {
-        let cancelled = DONE | CANCELLED | (u64::from(why) << WHY_SHIFT);
+    /// Cancels the task, unless it is done. With [`CancelMode::Interrupt`] the runner of a running task
+    /// does not return until [`interrupt_delivered`](Self::interrupt_delivered).
+    pub(super) fn cancel(&self, mode: CancelMode, reason: Cancellation) -> Cancelled {
+        let cancelled = DONE | CANCELLED | (reason.code() << REASON_SHIFT);
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                let told = if interrupt && now & RUNNING != 0 {
+                let interrupting = if mode == CancelMode::Interrupt && now & RUNNING != 0 {
                     INTERRUPTING
                 } else {
                     0
@@ -231,7 +335,7 @@ impl State {
                 } else {
                     CLAIMED
                 };
-                (now & (DONE | claimed) == 0).then_some(now | cancelled | told)
+                (now & (DONE | claimed) == 0).then_some(now | cancelled | interrupting)
             });
         match update.map(Snapshot) {
             Err(_) => Cancelled::TooLate,
@@ -244,41 +348,41 @@ impl State {
         }
     }
 
+    /// Lets the runner of a cancelled task return.
     pub(super) fn interrupt_delivered(&self) {
         self.0.fetch_and(!INTERRUPTING, Ordering::Release);
     }
 
-    /// Says why the task will have been cancelled if it is dropped unrun.
-    pub(super) fn set_drop_reason(&self, drop_reason: u8) {
+    /// Sets the reason with which the task is cancelled if it is dropped unrun.
+    pub(super) fn set_drop_reason(&self, reason: Cancellation) {
         let _ = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
-                Some(
-                    (now & !(NUMBER << DROP_REASON_SHIFT))
-                        | (u64::from(drop_reason) << DROP_REASON_SHIFT),
-                )
+                let others = now & !(CODE_MASK << DROP_REASON_SHIFT);
+                Some(others | (reason.code() << DROP_REASON_SHIFT))
             });
     }
 
-    /// Says whether the task is to end with its handle.
-    pub(super) fn set_held(&self, held: bool) {
-        if held {
-            self.0.fetch_or(HELD, Ordering::Relaxed);
+    /// Sets whether the handle cancels the task when it is dropped.
+    pub(super) fn set_cancel_on_drop(&self, cancels: bool) {
+        if cancels {
+            self.0.fetch_or(CANCEL_ON_DROP, Ordering::Relaxed);
         } else {
-            self.0.fetch_and(!HELD, Ordering::Relaxed);
+            self.0.fetch_and(!CANCEL_ON_DROP, Ordering::Relaxed);
         }
     }
 
-    /// Counts one reference more.
+    /// Adds a reference.
     pub(super) fn retain(&self) {
         self.0.fetch_add(REF, Ordering::Relaxed);
     }
 
-    /// Counts one reference less; true if it was the last, and the task is the caller's alone.
+    /// Removes a reference; returns whether it was the last, so that the caller owns the task.
     #[inline]
+    #[must_use]
     pub(super) fn release(&self) -> bool {
-        // Who holds the only reference need not write: nobody else can make another of it.
-        // Mutant: what others did to the task before they let go of it need not be seen.
+        // The owner of the only reference need not write: nobody else can create another from it.
+        // Mutant: what others did to the task before they released it need not be seen.
         let seen = mutant!(
             "task_last_look_relaxed",
             Ordering::Relaxed,
@@ -292,9 +396,13 @@ impl State {
         Snapshot(self.0.fetch_sub(REF, order)).refs() == 1
     }
 
-    /// Says that somebody waits for the end; false if it is there already.
-    pub(super) fn announce_wait(&self) -> bool {
-        self.0.fetch_or(AWAITED, Ordering::AcqRel) & DONE == 0
+    /// Announces a waiter, which has been enlisted before.
+    pub(super) fn announce_wait(&self) -> Announced {
+        if self.0.fetch_or(AWAITED, Ordering::AcqRel) & DONE == 0 {
+            Announced::Pending
+        } else {
+            Announced::Done
+        }
     }
 }
 
@@ -302,18 +410,28 @@ impl State {
 mod models {
     use std::sync::Arc;
 
-    use super::{Cancelled, Finished, State};
+    use super::{
+        CancelMode, Cancellation, Cancelled, Finished, ResultKind, RunnerRef, Started, State,
+    };
     use crate::sync::{model, thread};
+
+    fn queued() -> Arc<State> {
+        Arc::new(State::new(1, Cancellation::Dropped))
+    }
+
+    fn spawn_canceller(state: &Arc<State>) -> thread::JoinHandle<Cancelled> {
+        let state = Arc::clone(state);
+        thread::Builder::new()
+            .spawn(move || state.cancel(CancelMode::LetRun, Cancellation::Requested))
+            .unwrap()
+    }
 
     #[test]
     fn a_task_is_started_or_cancelled_before_its_start_never_both() {
         model(|| {
-            let state = Arc::new(State::new(1, 0));
-            let theirs = Arc::clone(&state);
-            let canceller = thread::Builder::new()
-                .spawn(move || theirs.cancel(false, 0))
-                .unwrap();
-            let started = state.start();
+            let state = queued();
+            let canceller = spawn_canceller(&state);
+            let started = state.start() == Started::Won;
             let cancelled = canceller.join().unwrap();
             assert_eq!(started, matches!(cancelled, Cancelled::Running { .. }));
         });
@@ -322,25 +440,22 @@ mod models {
     #[test]
     fn two_starters_do_not_both_win() {
         model(|| {
-            let state = Arc::new(State::new(1, 0));
+            let state = queued();
             let theirs = Arc::clone(&state);
             let other = thread::Builder::new()
                 .spawn(move || theirs.start())
                 .unwrap();
-            assert!(state.start() ^ other.join().unwrap());
+            assert_ne!(state.start(), other.join().unwrap());
         });
     }
 
     #[test]
     fn a_run_finishes_or_is_cancelled_never_both() {
         model(|| {
-            let state = Arc::new(State::new(1, 0));
-            assert!(state.start());
-            let theirs = Arc::clone(&state);
-            let canceller = thread::Builder::new()
-                .spawn(move || theirs.cancel(false, 0))
-                .unwrap();
-            let finished = state.finish(false, false) != Finished::Lost;
+            let state = queued();
+            assert_eq!(state.start(), Started::Won);
+            let canceller = spawn_canceller(&state);
+            let finished = state.finish(ResultKind::Value, RunnerRef::Keep) != Finished::Lost;
             assert_eq!(finished, canceller.join().unwrap() == Cancelled::TooLate);
         });
     }

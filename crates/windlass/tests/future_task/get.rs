@@ -60,7 +60,7 @@ fn fail_releases_all_waiting_getters() {
     let probe = Probe::seven();
     let cause = Failure::from_error("no");
     for got in got_by_waiters(&probe, |task| assert!(task.fail(cause.clone()))) {
-        assert!(got.unwrap_err().into_failure().unwrap().is_same(&cause));
+        assert_eq!(got.unwrap_err().into_failure().unwrap(), cause);
     }
     probe.is_settled_as(&End::Failed(cause));
 }
@@ -71,7 +71,7 @@ fn a_failing_body_is_reported_by_every_get_with_one_and_the_same_cause() {
     let probe = Probe::of(|| panic_any(42_u64));
     let [timed, untimed] = got_by_waiters(&probe, FutureTask::run);
     let cause = timed.unwrap_err().into_failure().unwrap();
-    assert!(cause.is_same(&untimed.unwrap_err().into_failure().unwrap()));
+    assert_eq!(cause, untimed.unwrap_err().into_failure().unwrap());
     assert!(cause.is_panic());
     let payload = cause.with_payload(|payload| payload.downcast_ref::<u64>().copied());
     assert_eq!(payload, Some(Some(42)));

@@ -111,7 +111,7 @@ impl Probe {
             match (end, got) {
                 (End::Value(value), Ok(got)) => assert_eq!(got, *value),
                 (End::Failed(cause), Err(ExecutionError::Failed(failure))) => {
-                    assert!(failure.is_same(cause));
+                    assert_eq!(&failure, cause);
                 }
                 (End::Cancelled, Err(ExecutionError::Cancelled(_))) => {}
                 (end, got) => panic!("expected {end:?}, got {got:?}"),

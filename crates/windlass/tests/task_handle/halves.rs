@@ -142,7 +142,7 @@ fn a_failure_is_given_as_often_as_it_is_asked_for() {
     task.run();
     let first = handle.get().unwrap_err().into_failure().unwrap();
     let second = handle.get().unwrap_err().into_failure().unwrap();
-    assert!(first.is_same(&second));
+    assert_eq!(first, second);
 }
 
 #[test]

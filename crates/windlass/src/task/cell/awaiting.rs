@@ -10,6 +10,7 @@ use super::Head;
 use crate::interrupt::{ThreadContext, WakeReason};
 use crate::sync::{Deadline, mutant, spin_until};
 use crate::task::error::ExecutionError;
+use crate::task::state::Announced;
 use crate::task::waiters::Callback;
 
 /// How often a thread that lingers looks: often, since only the runner writes here, and once.
@@ -31,11 +32,12 @@ impl Head {
         // A short task is over before this thread would be asleep.
         spin_until(LOOKS, || self.state.load().is_done());
         // Mutant: the end comes between the two, and nobody sees this thread.
-        if mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
+        if mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done {
             return Ok(());
         }
         self.header.waiters().add_thread(&me);
-        if !mutant!("task_announce_before_enlist") && !self.state.announce_wait() {
+        if !mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done
+        {
             self.header.waiters().remove_thread(&me);
             return Ok(());
         }
@@ -67,7 +69,7 @@ impl Head {
             return true;
         }
         self.header.waiters().set_waker(key, waker.clone());
-        let pending = self.state.announce_wait();
+        let pending = self.state.announce_wait() == Announced::Pending;
         // Mutant: the waker stays as long as the task, and may own the future that polls it.
         if !pending && !mutant!("task_keep_late_waker") {
             self.forget_waker(key);
@@ -87,7 +89,8 @@ impl Head {
         }
         let key = self.header.waiters().add_callback(callback);
         // Mutant: a callback that meets the end is never called.
-        if self.state.announce_wait() || mutant!("task_forget_late_callback") {
+        if self.state.announce_wait() == Announced::Pending || mutant!("task_forget_late_callback")
+        {
             return;
         }
         // Done meanwhile. Whoever completed the task calls it if he has seen it, and only he
