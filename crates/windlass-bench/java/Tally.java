@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Tally {
     private static final long NEARLY_DONE = 256;
-    private static final long LOOK_AGAIN = 1_000_000;
+    private static final long CHECK_AGAIN = 1_000_000;
     private static final long SHORTEST_PAUSE = 50_000;
     private static final long LONGEST_PAUSE = 5_000_000;
 
@@ -52,10 +52,10 @@ final class Tally {
     static void count() {
         Line line = LINE.get();
         COUNT.setRelease(line, line.count + 1);
-        if ((boolean) NEAR.getOpaque()) look();
+        if ((boolean) NEAR.getOpaque()) check();
     }
 
-    private static void look() {
+    private static void check() {
         VarHandle.fullFence();
         if (total() >= end) LockSupport.unpark(waiter);
     }
@@ -96,7 +96,7 @@ final class Tally {
                 if (until - total > NEARLY_DONE) {
                     LockSupport.parkNanos(pause(System.nanoTime() - begun, total));
                 } else if ((boolean) NEAR.getAndSet(true)) {
-                    LockSupport.parkNanos(LOOK_AGAIN);
+                    LockSupport.parkNanos(CHECK_AGAIN);
                 }
             }
             NEAR.setVolatile(false);

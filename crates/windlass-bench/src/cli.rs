@@ -43,7 +43,7 @@ pub(crate) enum Command {
 ///
 /// # Errors
 ///
-/// Says which argument is wrong.
+/// Names the argument that is wrong.
 pub(crate) fn parse() -> Result<Command, lexopt::Error> {
     let mut parser = lexopt::Parser::from_env();
     let Some(Value(verb)) = parser.next()? else {

@@ -49,10 +49,11 @@ fn sample(workload: &str, point: &Point, peer: &str) -> Result<(), String> {
     let all = workloads::all();
     let found = all.iter().find(|one| one.id == workload);
     let found = found.ok_or_else(|| format!("there is no workload {workload}"))?;
-    let entrants = (found.entrants)(point);
-    let entrant = entrants.iter().find(|one| one.name == peer);
-    let entrant = entrant.ok_or_else(|| format!("{peer} takes no part in {workload} {point}"))?;
-    for figure in (entrant.run)(point) {
+    let participants = (found.participants)(point);
+    let participant = participants.iter().find(|one| one.name == peer);
+    let participant =
+        participant.ok_or_else(|| format!("{peer} takes no part in {workload} {point}"))?;
+    for figure in (participant.run)(point) {
         println!("{}", figure.to_line());
     }
     std::process::exit(0)
@@ -62,7 +63,9 @@ fn list() {
     for workload in workloads::all() {
         println!("{} {}", workload.id, workload.title);
         for point in (workload.points)(Size::Full) {
-            let here = (workload.entrants)(&point).into_iter().map(|one| one.name);
+            let here = (workload.participants)(&point)
+                .into_iter()
+                .map(|one| one.name);
             let java = (workload.jdk)(&point).into_iter().map(str::to_owned);
             let names: Vec<_> = here.chain(java).collect();
             println!("  {point}: {}", names.join(" "));

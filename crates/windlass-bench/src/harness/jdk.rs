@@ -1,6 +1,6 @@
 //! The Java side: one program, compiled when it is needed, that takes a sample per request.
 //!
-//! It is kept running so that its samples come between those of the other peers, with its code
+//! It stays running so that its samples come between those of the other peers, with its code
 //! compiled and warm. A request is a line, `WORKLOAD POINT PEER`; the answer is a line per figure
 //! and then `end`, or `failed` with a reason.
 
@@ -21,10 +21,10 @@ const MAIN: &str = "Bench";
 pub(crate) struct Jdk {
     classes: PathBuf,
     version: String,
-    kept: Option<Kept>,
+    persistent: Option<Persistent>,
 }
 
-struct Kept {
+struct Persistent {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<String>,
@@ -37,14 +37,14 @@ impl Jdk {
     ///
     /// # Errors
     ///
-    /// Says why there will be no Java peers.
+    /// Returns why there are no Java peers.
     pub(crate) fn find() -> Result<Self, String> {
         let version = version()?;
         let classes = env::temp_dir().join(format!("windlass-bench-{}", process::id()));
         let jdk = Self {
             classes,
             version,
-            kept: None,
+            persistent: None,
         };
         jdk.compile()?;
         Ok(jdk)
@@ -69,24 +69,24 @@ impl Jdk {
         }
     }
 
-    /// Takes a sample in the process that is kept.
+    /// Takes a sample in the persistent process.
     ///
     /// # Errors
     ///
-    /// Says what went wrong, for the notice.
+    /// Returns the reason, for the notice.
     pub(crate) fn take(
         &mut self,
         workload: &str,
         point: &Point,
         peer: &str,
     ) -> Result<Vec<Figure>, String> {
-        let kept = match &mut self.kept {
-            Some(kept) => kept,
-            empty => empty.insert(Kept::start(&self.classes)?),
+        let persistent = match &mut self.persistent {
+            Some(persistent) => persistent,
+            empty => empty.insert(Persistent::start(&self.classes)?),
         };
-        let answer = kept.ask(&format!("{workload} {point} {peer}"));
-        if kept.is_lost {
-            self.kept = None;
+        let answer = persistent.ask(&format!("{workload} {point} {peer}"));
+        if persistent.is_lost {
+            self.persistent = None;
         }
         answer
     }
@@ -95,7 +95,7 @@ impl Jdk {
     ///
     /// # Errors
     ///
-    /// Says what went wrong, for the notice.
+    /// Returns the reason, for the notice.
     pub(crate) fn take_fresh(
         &self,
         workload: &str,
@@ -110,13 +110,13 @@ impl Jdk {
 
 impl Drop for Jdk {
     fn drop(&mut self) {
-        self.kept = None;
+        self.persistent = None;
         // Left for the system to clean up if it cannot be removed.
         let _ = fs::remove_dir_all(&self.classes);
     }
 }
 
-impl Kept {
+impl Persistent {
     fn start(classes: &Path) -> Result<Self, String> {
         let mut command = java(classes);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -159,7 +159,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for Persistent {
     fn drop(&mut self) {
         // It is of no further use, whatever it is doing.
         let _ = self.process.kill();

@@ -59,10 +59,10 @@ impl Rounds<'_> {
     }
 
     fn runners(&self, workload: &Workload, point: &Point) -> Vec<Runner> {
-        let here = (workload.entrants)(point)
+        let here = (workload.participants)(point)
             .into_iter()
-            .map(|entrant| Runner {
-                name: entrant.name,
+            .map(|participant| Runner {
+                name: participant.name,
                 place: Place::Here,
             });
         let java = (workload.jdk)(point).into_iter().map(|name| Runner {
@@ -76,11 +76,11 @@ impl Rounds<'_> {
         here.chain(java).filter(may).collect()
     }
 
-    /// Lets the kept Java process compile what it is about to run.
+    /// Lets the persistent Java process compile what it is about to run.
     fn warm_up(&mut self, workload: &Workload, point: &Point, runners: &[Runner]) {
-        let kept = |runner: &&Runner| runner.place == Place::Java(Jvm::Kept);
+        let persistent = |runner: &&Runner| runner.place == Place::Java(Jvm::Persistent);
         for _ in 0..self.warm_ups {
-            for runner in runners.iter().filter(kept) {
+            for runner in runners.iter().filter(persistent) {
                 // A failure shows again in the first round, and is noticed there.
                 let _ = self.take(workload, point, runner);
             }
@@ -95,7 +95,7 @@ impl Rounds<'_> {
     ) -> Result<Vec<Figure>, String> {
         match (runner.place, &mut self.jdk) {
             (Place::Here, _) => sample::take(workload.id, point, &runner.name),
-            (Place::Java(Jvm::Kept), Some(jdk)) => jdk.take(workload.id, point, &runner.name),
+            (Place::Java(Jvm::Persistent), Some(jdk)) => jdk.take(workload.id, point, &runner.name),
             (Place::Java(Jvm::Fresh), Some(jdk)) => {
                 jdk.take_fresh(workload.id, point, &runner.name)
             }

@@ -68,8 +68,8 @@ pub(crate) fn last_record() -> PathBuf {
 fn choose(only: &[String]) -> Result<Vec<Workload>, String> {
     let all = workloads::all();
     let known = |id: &String| all.iter().any(|workload| workload.id == id);
-    if let Some(stranger) = only.iter().find(|id| !known(id)) {
-        return Err(format!("there is no workload {stranger}"));
+    if let Some(unknown) = only.iter().find(|id| !known(id)) {
+        return Err(format!("there is no workload {unknown}"));
     }
     let wanted = |workload: &Workload| only.is_empty() || only.iter().any(|id| id == workload.id);
     Ok(all.into_iter().filter(wanted).collect())
@@ -93,7 +93,7 @@ fn measure(workload: &Workload, size: Size, rounds: &mut Rounds<'_>) -> Vec<Entr
             let title = format!("\n{} {}: {}", workload.id, point, group[0].metric);
             print!(
                 "{}",
-                table::text(&title, &Ranking::new(group, workload.rival))
+                table::text(&title, &Ranking::new(group, workload.baseline))
             );
         }
         entries.iter().for_each(show);

@@ -19,7 +19,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 ///
 /// # Errors
 ///
-/// Says what went wrong, for the notice.
+/// Returns the reason, for the notice.
 pub(crate) fn take(workload: &str, point: &Point, peer: &str) -> Result<Vec<Figure>, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -31,7 +31,7 @@ pub(crate) fn take(workload: &str, point: &Point, peer: &str) -> Result<Vec<Figu
     figures_of(command)
 }
 
-/// Runs a program that prints figures. What it says besides is kept for the case that it fails:
+/// Runs a program that prints figures. Its stderr is kept for the case that it fails:
 /// some peers complain at the end of the process, when the figures are there.
 pub(crate) fn figures_of(mut command: Command) -> Result<Vec<Figure>, String> {
     command.stdin(Stdio::null());
@@ -40,7 +40,7 @@ pub(crate) fn figures_of(mut command: Command) -> Result<Vec<Figure>, String> {
         .stderr(Stdio::piped())
         .spawn();
     let mut child = spawned.map_err(|error| error.to_string())?;
-    let complaints = read_all(child.stderr.take());
+    let stderr = read_all(child.stderr.take());
     let output = read_all(child.stdout.take()).recv_timeout(LIMIT);
     if output.is_err() {
         // It may have ended meanwhile; either way it is gone after the wait.
@@ -49,8 +49,8 @@ pub(crate) fn figures_of(mut command: Command) -> Result<Vec<Figure>, String> {
     let status = child.wait().map_err(|error| error.to_string())?;
     let output = output.map_err(|_| format!("took more than {} s", LIMIT.as_secs()))?;
     if !status.success() {
-        let complaints = complaints.recv().unwrap_or_default();
-        let reason = complaints.lines().find(|line| line.contains("panicked"));
+        let stderr = stderr.recv().unwrap_or_default();
+        let reason = stderr.lines().find(|line| line.contains("panicked"));
         return Err(format!("{status} {}", reason.unwrap_or_default()));
     }
     let figures: Vec<_> = output.lines().filter_map(Figure::from_line).collect();

@@ -1,20 +1,20 @@
-//! The figures of one point as a table, best first, each with its ratio to the rival.
+//! The figures of one point as a table, best first, each with its ratio to the baseline.
 
 use std::fmt::Write;
 
 use super::figure::Better;
 use super::record::Row;
-use super::workload::Rival;
+use super::workload::Baseline;
 use crate::peers::{Peer, Sequential};
 
 /// The rows of one metric at one point, with the one that all are compared with.
 pub(crate) struct Ranking<'a> {
     pub(crate) rows: Vec<&'a Row>,
-    pub(crate) rival: Option<&'a Row>,
+    pub(crate) baseline: Option<&'a Row>,
 }
 
 impl<'a> Ranking<'a> {
-    pub(crate) fn new(rows: impl IntoIterator<Item = &'a Row>, rival: Rival) -> Self {
+    pub(crate) fn new(rows: impl IntoIterator<Item = &'a Row>, baseline: Baseline) -> Self {
         let mut rows: Vec<_> = rows.into_iter().collect();
         rows.sort_by(|a, b| a.median.total_cmp(&b.median));
         let better = rows
@@ -23,35 +23,38 @@ impl<'a> Ranking<'a> {
         if better == Better::Higher {
             rows.reverse();
         }
-        let is_rival = |row: &&&Row| match rival {
-            Rival::BestPeer => !row.is_ours() && row.peer != Sequential::NAME,
-            Rival::Plain => row.peer == "windlass",
+        let is_baseline = |row: &&&Row| match baseline {
+            Baseline::BestPeer => !row.is_ours() && row.peer != Sequential::NAME,
+            Baseline::Plain => row.peer == "windlass",
         };
-        let rival = rows.iter().find(is_rival).copied();
+        let baseline = rows.iter().find(is_baseline).copied();
         Self {
             rows,
-            rival: rival.filter(|_| better != Better::Neither),
+            baseline: baseline.filter(|_| better != Better::Neither),
         }
     }
 
-    /// How many times the rival's figure a row has; below one is better, whatever the unit.
+    /// How many times the baseline's figure a row has; below one is better, whatever the unit.
     pub(crate) fn ratio(&self, row: &Row) -> Option<f64> {
-        let rival = self.rival?;
+        let baseline = self.baseline?;
         let ratio = match row.unit.better() {
-            Better::Lower => row.median / rival.median,
-            Better::Higher => rival.median / row.median,
+            Better::Lower => row.median / baseline.median,
+            Better::Higher => baseline.median / row.median,
             Better::Neither => return None,
         };
         ratio.is_finite().then_some(ratio)
     }
 
-    /// Those of ours that are a pool of their own, best first, each with its ratio to the rival;
-    /// not Windlass with an addition, nor the rival itself.
+    /// Those of ours that are a pool of their own, best first, each with its ratio to the baseline;
+    /// not Windlass with an addition, nor the baseline itself.
     pub(crate) fn pools(&self) -> impl Iterator<Item = (&'a Row, f64)> {
-        let is_rival = |row: &Row| self.rival.is_some_and(|rival| rival.peer == row.peer);
+        let is_baseline = |row: &Row| {
+            self.baseline
+                .is_some_and(|baseline| baseline.peer == row.peer)
+        };
         let pools = self.rows.iter().filter(|row| row.is_pool_of_ours());
         pools.filter_map(move |row| {
-            let ratio = self.ratio(row).filter(|_| !is_rival(row))?;
+            let ratio = self.ratio(row).filter(|_| !is_baseline(row))?;
             Some((*row, ratio))
         })
     }
@@ -59,8 +62,8 @@ impl<'a> Ranking<'a> {
     /// The lines that sum up: each of our pools against the best peer.
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = String> {
         self.pools().map(|(ours, ratio)| {
-            let rival = self.rival.map_or("", |rival| &rival.peer);
-            format!("{} / best peer ({rival}) = {ratio:.2}", ours.peer)
+            let baseline = self.baseline.map_or("", |baseline| &baseline.peer);
+            format!("{} / best peer ({baseline}) = {ratio:.2}", ours.peer)
         })
     }
 }
@@ -116,7 +119,7 @@ pub(crate) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ranking, Rival, groups};
+    use super::{Baseline, Ranking, groups};
     use crate::harness::figure::Unit;
     use crate::harness::point::Point;
     use crate::harness::record::Row;
@@ -127,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn the_rival_is_the_best_that_is_not_ours() {
+    fn the_baseline_is_the_best_that_is_not_ours() {
         let rows = [
             row("rayon", 20.0, Unit::Nanos),
             row("windlass", 5.0, Unit::Nanos),
             row("threadpool", 10.0, Unit::Nanos),
         ];
-        let ranking = Ranking::new(&rows, Rival::BestPeer);
-        assert_eq!(ranking.rival.unwrap().peer, "threadpool");
+        let ranking = Ranking::new(&rows, Baseline::BestPeer);
+        assert_eq!(ranking.baseline.unwrap().peer, "threadpool");
         assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
     }
 
@@ -144,7 +147,7 @@ mod tests {
             row("rayon", 50.0, Unit::Percent),
             row("windlass", 100.0, Unit::Percent),
         ];
-        let ranking = Ranking::new(&rows, Rival::BestPeer);
+        let ranking = Ranking::new(&rows, Baseline::BestPeer);
         assert_eq!(ranking.rows[0].peer, "windlass");
         assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
     }
@@ -157,7 +160,7 @@ mod tests {
             row("windlass-fork-join", 20.0, Unit::Nanos),
             row("rayon", 10.0, Unit::Nanos),
         ];
-        let verdicts: Vec<_> = Ranking::new(&rows, Rival::BestPeer).verdicts().collect();
+        let verdicts: Vec<_> = Ranking::new(&rows, Baseline::BestPeer).verdicts().collect();
         assert_eq!(
             verdicts,
             [
@@ -173,13 +176,13 @@ mod tests {
             row("windlass", 5.0, Unit::Nanos),
             row("windlass+hooks", 6.0, Unit::Nanos),
         ];
-        assert_eq!(Ranking::new(&rows, Rival::Plain).pools().count(), 0);
+        assert_eq!(Ranking::new(&rows, Baseline::Plain).pools().count(), 0);
     }
 
     #[test]
     fn counts_are_not_compared() {
         let rows = [row("rayon", 4.0, Unit::Count)];
-        assert!(Ranking::new(&rows, Rival::BestPeer).rival.is_none());
+        assert!(Ranking::new(&rows, Baseline::BestPeer).baseline.is_none());
     }
 
     #[test]

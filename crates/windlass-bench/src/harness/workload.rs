@@ -33,11 +33,11 @@ pub(crate) struct Workload {
     pub(crate) about: &'static str,
     pub(crate) points: fn(Size) -> Vec<Point>,
     /// The peers in this program.
-    pub(crate) entrants: fn(&Point) -> Vec<Entrant>,
+    pub(crate) participants: fn(&Point) -> Vec<Participant>,
     /// The peers in the Java program.
     pub(crate) jdk: fn(&Point) -> Vec<&'static str>,
     /// Whom the ratio compares with.
-    pub(crate) rival: Rival,
+    pub(crate) baseline: Baseline,
     pub(crate) jvm: Jvm,
     pub(crate) plot: Plot,
 }
@@ -55,7 +55,7 @@ pub(crate) enum Plot {
 
 /// Whom the figures of a workload are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rival {
+pub(crate) enum Baseline {
     /// Whoever is best among those that are not Windlass.
     BestPeer,
     /// Plain Windlass: the workload asks what an addition costs.
@@ -65,31 +65,31 @@ pub(crate) enum Rival {
 /// Which Java process takes the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jvm {
-    /// One that is kept, and warm.
-    Kept,
+    /// One that stays running, warmed up.
+    Persistent,
     /// A fresh one each time, because the state of the process is what is measured.
     Fresh,
 }
 
 /// A peer at a workload.
 #[derive(Clone)]
-pub(crate) struct Entrant {
+pub(crate) struct Participant {
     pub(crate) name: String,
     pub(crate) run: fn(&Point) -> Vec<Figure>,
 }
 
-/// Lists peers that take a sample of the same kind: `entrants![sample; Windlass, Threadpool]`.
-macro_rules! entrants {
+/// Lists peers that take a sample of the same kind: `participants![sample; Windlass, Threadpool]`.
+macro_rules! participants {
     ($run:ident; $($peer:ty),* $(,)?) => {
         vec![$(
-            $crate::harness::workload::Entrant {
+            $crate::harness::workload::Participant {
                 name: <$peer as $crate::peers::Peer>::name(),
                 run: $run::<$peer>,
             }
         ),*]
     };
 }
-pub(crate) use entrants;
+pub(crate) use participants;
 
 /// Points from their texts.
 pub(crate) fn points<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<Point> {

@@ -1,10 +1,10 @@
 //! Counts what many threads have done, and wakes one thread when all of it is done.
 //!
-//! A shared counter would be the dearest part of an empty task, so each thread counts in a cache
-//! line of its own. The waiter looks seldom while much is left; once little is left it asks the
-//! counting threads to look for themselves, so the end is seen at once and not at the next look.
-//! A count may slip between the request and the waiter's own look: it then waits for one more
-//! [`LOOK_AGAIN`], no longer.
+//! A shared counter would cost more than an empty task, so each thread counts in a cache line of
+//! its own. The waiter polls rarely while much is left. Once little is left it asks the counting
+//! threads to check the total, so the end is seen at once and not at the next poll. A count may slip
+//! between the request and the waiter's own check: the waiter then sleeps for one more
+//! [`CHECK_AGAIN`], no longer.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 /// So many threads have a line of their own; those that come later share the last one.
 const LINES: usize = 1024;
-/// With so few left the counting threads look for the end themselves.
+/// With so few left the counting threads check for the end themselves.
 const NEARLY_DONE: u64 = 256;
-/// How long the waiter trusts the counting threads.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// The shortest and the longest pause between two looks from afar.
+/// How long the waiter sleeps before it checks the total again.
+const CHECK_AGAIN: Duration = Duration::from_millis(1);
+/// The shortest and the longest pause between two polls.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -67,7 +67,7 @@ impl Tally {
             self.count_slow();
         }
         if self.is_near.load(Ordering::Relaxed) {
-            self.look();
+            self.check();
         }
     }
 
@@ -80,7 +80,7 @@ impl Tally {
     }
 
     #[cold]
-    fn look(&self) {
+    fn check(&self) {
         fence(Ordering::SeqCst);
         if self.total() >= self.end.load(Ordering::Relaxed) {
             let waiter = self.waiter.lock().expect("nobody panics with it");
@@ -138,7 +138,7 @@ impl Expected {
             if left > NEARLY_DONE {
                 std::thread::park_timeout(self.pause(begun.elapsed(), total));
             } else if tally.is_near.swap(true, Ordering::SeqCst) {
-                std::thread::park_timeout(LOOK_AGAIN);
+                std::thread::park_timeout(CHECK_AGAIN);
             }
             total = tally.total();
         }

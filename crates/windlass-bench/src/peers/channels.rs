@@ -18,7 +18,7 @@ pub(crate) trait Channel: 'static {
     fn unbounded() -> (Self::Sender, Self::Receiver);
     fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver);
     fn send(sender: &Self::Sender, body: Body);
-    /// Gives the body back if there is no room.
+    /// Returns the body if there is no room.
     fn try_send(sender: &Self::Sender, body: Body) -> Option<Body>;
     /// `None` once there are no senders and nothing is left.
     fn receive(receiver: &Self::Receiver) -> Option<Body>;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::instruments::tally::Expected;
 
-/// Whoever takes part.
+/// A pool, runtime or channel that takes part.
 pub(crate) trait Peer {
     const NAME: &'static str;
 
@@ -67,8 +67,8 @@ pub(crate) trait Cached: Pool {
 
 /// Ends without running what is queued.
 pub(crate) trait StopsAtOnce: Pool {
-    /// Tells the pool to end, without waiting for its threads; says how many tasks it gave back,
-    /// if it gives any back.
+    /// Stops the pool without waiting for its threads; returns how many tasks it handed back,
+    /// if it hands any back.
     fn stop_at_once(self) -> u64;
 }
 
@@ -103,7 +103,7 @@ pub(crate) trait Timers: Peer + Sized {
 
     /// Waits until all timers are really set, where setting them goes on in the background;
     /// `all` then counts in [`SET`](crate::instruments::tally::SET).
-    fn settle(&self, all: &Expected) {
+    fn await_set(&self, all: &Expected) {
         let _ = all;
     }
 }

@@ -52,7 +52,7 @@ impl Timers for TokioSleep {
         token.abort();
     }
 
-    fn settle(&self, all: &Expected) {
+    fn await_set(&self, all: &Expected) {
         all.wait();
     }
 }

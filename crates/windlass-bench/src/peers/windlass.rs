@@ -1,7 +1,4 @@
-//! Windlass itself.
-//!
-//! Its `ForkJoinPool` will stand here too, as `impl ForkJoin for WindlassForkJoin`, and join the
-//! lists in `workloads::fork_join` and `workloads::spawning`.
+//! Windlass's thread pool.
 
 use windlass::ExecutorService;
 use windlass::pool::{BlockPolicy, Builder, CallerRunsPolicy};

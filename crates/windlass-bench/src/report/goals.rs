@@ -3,7 +3,7 @@
 use super::markdown::line;
 use crate::harness::record::Row;
 use crate::harness::table::{self, Ranking, digits};
-use crate::harness::workload::Rival;
+use crate::harness::workload::Baseline;
 use crate::instruments::quantile::quantile;
 
 /// One line of the table.
@@ -180,11 +180,11 @@ impl Goal {
             Against::Best(names) => names.contains(&row.peer.as_str()),
             _ => true,
         };
-        let rival = match self.against {
-            Against::Plain => Rival::Plain,
-            _ => Rival::BestPeer,
+        let baseline = match self.against {
+            Against::Plain => Baseline::Plain,
+            _ => Baseline::BestPeer,
         };
-        let ranking = Ranking::new(group.into_iter().filter(counts), rival);
+        let ranking = Ranking::new(group.into_iter().filter(counts), baseline);
         let ours = *ranking.rows.iter().find(|row| self.is_ours(row))?;
         let (value, whom) = match self.against {
             Against::One => (ours.median, ours.peer.clone()),
@@ -193,7 +193,7 @@ impl Goal {
                 ours.peer.clone(),
             ),
             _ => {
-                let whom = format!("{} to {}", ours.peer, ranking.rival?.peer);
+                let whom = format!("{} to {}", ours.peer, ranking.baseline?.peer);
                 (ranking.ratio(ours)?, whom)
             }
         };

@@ -19,7 +19,7 @@ const OPENING: &str = "\
 Written by `cargo run --release -p windlass-bench -- report` from a record of
 `windlass-bench run`; do not edit by hand. All peers are measured in one run and
 take turns round by round, each sample in a fresh process (on the JDK, in one
-that is kept warm). Figures are medians; the record also has the 10th and the
+that stays warm). Figures are medians; the record also has the 10th and the
 90th percentile. Absolute figures move with the machine: compare within a table.
 ";
 
@@ -101,22 +101,22 @@ fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
         let Some(workload) = all.iter().find(|one| one.id == first.workload) else {
             continue;
         };
-        let ranking = Ranking::new(group, workload.rival);
-        let Some(rival) = ranking.rival else {
+        let ranking = Ranking::new(group, workload.baseline);
+        let Some(baseline) = ranking.baseline else {
             continue;
         };
         // Timers are what the scheduled pool is for; beside the plain one it would only be a line
         // more.
         let has_plain = ranking.rows.iter().any(|row| row.peer == "windlass");
-        let is_told = |ours: &Row| !(has_plain && ours.peer == "windlass-scheduled");
-        for (ours, ratio) in ranking.pools().filter(|(ours, _)| is_told(ours)) {
+        let is_shown = |ours: &Row| !(has_plain && ours.peer == "windlass-scheduled");
+        for (ours, ratio) in ranking.pools().filter(|(ours, _)| is_shown(ours)) {
             let cells = [
                 first.workload.clone(),
                 first.point.to_string(),
                 format!("{}, {}", first.metric, first.unit),
                 ours.peer.clone(),
                 digits(ours.median),
-                format!("{} {}", rival.peer, digits(rival.median)),
+                format!("{} {}", baseline.peer, digits(baseline.median)),
                 format!("{ratio:.2}"),
             ];
             line(text, &format!("| {} |", cells.join(" | ")));
@@ -164,7 +164,7 @@ fn pivot(text: &mut String, workload: &Workload, rows: &[&Row]) {
     line(text, &format!("|---{}|", "|---:".repeat(points.len())));
     // In the order of the first point, and then those that are not there.
     let of_first = rows.iter().filter(|row| row.point == *points[0]);
-    let order = Ranking::new(of_first.copied(), workload.rival).rows;
+    let order = Ranking::new(of_first.copied(), workload.baseline).rows;
     let mut peers: Vec<&str> = order.iter().map(|row| row.peer.as_str()).collect();
     for row in rows {
         if !peers.contains(&row.peer.as_str()) {

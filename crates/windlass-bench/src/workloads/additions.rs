@@ -3,7 +3,7 @@
 use super::stream;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, participants, points};
 use crate::instruments::tally::RAN;
 use crate::peers::{Hooked, Named, Pool, Watched, Windlass};
 
@@ -18,10 +18,10 @@ pub(crate) fn workload() -> Workload {
             let tasks = size.pick(500, 50_000, 1_000_000);
             points([format!("producers=1,workers=2,tasks={tasks}")])
         },
-        entrants: |_| entrants![sample; Windlass, Watched, Hooked, Named],
+        participants: |_| participants![sample; Windlass, Watched, Hooked, Named],
         jdk: |_| vec!["jdk-linked", "jdk-hooks"],
-        rival: Rival::Plain,
-        jvm: Jvm::Kept,
+        baseline: Baseline::Plain,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }

@@ -3,7 +3,7 @@
 use super::stream;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
 use crate::instruments::tally::RAN;
 use crate::peers::{
     Bounded, ChannelPool, Crossbeam, Kanal, Threadfin, Tokio, WhenFull, Windlass, WindlassArray,
@@ -20,16 +20,16 @@ pub(crate) fn workload() -> Workload {
                 producer also how many tasks it ran itself, which is cheap and no merit: a pool \
                 whose workers do little leaves more to the caller.",
         points: grid,
-        entrants: |_| {
-            entrants![
+        participants: |_| {
+            participants![
                 sample;
                 Windlass, WindlassArray, Threadfin, Tokio, ChannelPool<Crossbeam>,
                 ChannelPool<Kanal>,
             ]
         },
         jdk: |_| vec!["jdk-linked", "jdk-array"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Throughput,
     }
 }

@@ -3,7 +3,7 @@
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, points};
 use crate::instruments::busy::Work;
 use crate::instruments::process;
 use crate::instruments::tally::RAN;
@@ -17,10 +17,10 @@ pub(crate) fn workload() -> Workload {
                 ideal time, all work divided by the cores, in parts of the time it took; the one \
                 producer shares the cores.",
         points: grid,
-        entrants: |_| pools!(sample),
+        participants: |_| pools!(sample),
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }

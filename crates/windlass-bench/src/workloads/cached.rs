@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
 use crate::instruments::busy::Work;
 use crate::instruments::tally::{self, RAN};
 use crate::peers::{Blocking, Cached, RustyPool, Threadfin, TokioBlocking, Windlass};
@@ -16,10 +16,10 @@ pub(crate) fn workload() -> Workload {
         about: "Bursts of tasks of 1 µs into a pool that grows as needed; the next burst starts \
                 when the last one has run. Time per task, and how many threads came to be.",
         points: grid,
-        entrants: |_| entrants![sample; Windlass, RustyPool, Threadfin, TokioBlocking, Blocking],
+        participants: |_| participants![sample; Windlass, RustyPool, Threadfin, TokioBlocking, Blocking],
         jdk: |_| vec!["jdk-synchronous"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }

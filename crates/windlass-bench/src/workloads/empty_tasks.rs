@@ -3,7 +3,7 @@
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
 use crate::instruments::tally::RAN;
 use crate::peers::{Boxed, Pool};
 
@@ -15,17 +15,17 @@ pub(crate) fn workload() -> Workload {
                 until all have run, per task. Tasks capture nothing, 24 or 64 bytes; \
                 `windlass+box` boxes each, to see what closures in the slots are worth.",
         points: grid,
-        entrants: |_| [entrants![sample; Boxed], pools!(sample)].concat(),
+        participants: |_| [participants![sample; Boxed], pools!(sample)].concat(),
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Throughput,
     }
 }
 
 fn grid(size: Size) -> Vec<Point> {
     let tasks = size.pick(500, 50_000, 500_000);
-    // Producers, workers, captured bytes. The captures are told apart on a part of the grid.
+    // Producers, workers, captured bytes. Captures vary on a part of the grid only.
     let every = [1, 2, 4].map(|p| [1, 2, 4].map(|w| (p, w, 0))).concat();
     let captures =
         [24, 64].map(|bytes| [(1, 1), (1, 2), (2, 2), (4, 4)].map(|(p, w)| (p, w, bytes)));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
 use crate::instruments::random::Random;
 use crate::peers::{Chili, ForkJoin, Rayon, Sequential, WindlassForkJoin};
 
@@ -21,10 +21,10 @@ pub(crate) fn workload() -> Workload {
                 sort with splits down to 8,192 elements, the sum of an array. Time of the last of \
                 three runs. Sequential is the same algorithm without a pool.",
         points: grid,
-        entrants: |_| entrants![sample; WindlassForkJoin, Rayon, Chili, Sequential],
+        participants: |_| participants![sample; WindlassForkJoin, Rayon, Chili, Sequential],
         jdk: |_| vec!["jdk-fork-join"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }

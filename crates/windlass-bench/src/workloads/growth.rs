@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Size, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, points};
 use crate::instruments::gate::Gate;
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
@@ -18,13 +18,13 @@ pub(crate) fn workload() -> Workload {
                 length goes from 10 to 10^6: there each task sends its successor, so the queue \
                 stays as long as it is. Time per task.",
         points: grid,
-        entrants: |point| match point.word("what") {
+        participants: |point| match point.word("what") {
             "workers" => pools!(with_workers),
             _ => pools!(with_queued),
         },
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Scale(&["workers", "queued"]),
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::{pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{
+    Baseline, Jvm, Participant, Plot, Size, Workload, participants, points,
+};
 use crate::instruments::gate::Gate;
 use crate::instruments::process::resident_bytes;
 use crate::instruments::random::Random;
@@ -21,13 +23,13 @@ pub(crate) fn workload() -> Workload {
                 captures 8 bytes), per idle worker, per pending timer; on the JDK of the used \
                 heap, but for the workers.",
         points: grid,
-        entrants,
+        participants,
         jdk: |point| match point.word("what") {
             "queued" => vec!["jdk-linked", "jdk-fork-join", "jdk-scheduled"],
             "idle" => vec!["jdk-linked", "jdk-scheduled"],
             _ => vec!["jdk-scheduled"],
         },
-        rival: Rival::BestPeer,
+        baseline: Baseline::BestPeer,
         jvm: Jvm::Fresh,
         plot: Plot::Nothing,
     }
@@ -42,11 +44,11 @@ fn grid(size: Size) -> Vec<Point> {
     ])
 }
 
-fn entrants(point: &Point) -> Vec<Entrant> {
+fn participants(point: &Point) -> Vec<Participant> {
     match point.word("what") {
         "queued" => pools!(queued),
         "idle" => pools!(idle),
-        _ => entrants![pending; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue],
+        _ => participants![pending; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue],
     }
 }
 
@@ -102,13 +104,13 @@ fn pending<P: Timers>(point: &Point) -> Vec<Figure> {
     let timers = P::start();
     let mut random = Random::new(42);
     let mut tokens = Vec::with_capacity(point.size("count"));
-    let settled = SET.expect(count);
+    let all_set = SET.expect(count);
     let before = resident_bytes();
     for _ in 0..count {
         let delay = Duration::from_millis(600_000 + random.below(600_000));
         tokens.push(timers.schedule(delay, || RAN.count()));
     }
-    timers.settle(&settled);
+    timers.await_set(&all_set);
     // The tokens' places belong to the caller; what they refer to does not.
     let places = (tokens.len() * size_of::<P::Token>()) as u64;
     let figures = growth(before + places, count);

@@ -41,7 +41,7 @@ pub(crate) fn all() -> Vec<Workload> {
 /// The peers that are a [`Pool`](crate::peers::Pool), for a sample of that name.
 macro_rules! pools {
     ($run:ident) => {
-        $crate::harness::workload::entrants![
+        $crate::harness::workload::participants![
             $run;
             $crate::peers::Windlass,
             $crate::peers::WindlassForkJoin,
@@ -69,7 +69,7 @@ pub(crate) use pools;
 /// without handles have a oneshot channel for each task.
 macro_rules! returning {
     ($run:ident) => {
-        $crate::harness::workload::entrants![
+        $crate::harness::workload::participants![
             $run;
             $crate::peers::Windlass,
             $crate::peers::WindlassForkJoin,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{JDK_POOLS, returning};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, points};
 use crate::instruments::quantile::quantile;
 use crate::peers::Returning;
 
@@ -20,10 +20,10 @@ pub(crate) fn workload() -> Workload {
             let workers = size.pick(&[1][..], &[1, 2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},trips={trips}")))
         },
-        entrants: |_| returning!(sample),
+        participants: |_| returning!(sample),
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{JDK_POOLS, returning, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, entrants, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, participants, points};
 use crate::peers::{Returning, Windlass, WithOneshot};
 
 pub(crate) fn workload() -> Workload {
@@ -21,10 +21,16 @@ pub(crate) fn workload() -> Workload {
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},tasks={tasks}")))
         },
-        entrants: |_| [entrants![sample; WithOneshot<Windlass>], returning!(sample)].concat(),
+        participants: |_| {
+            [
+                participants![sample; WithOneshot<Windlass>],
+                returning!(sample),
+            ]
+            .concat()
+        },
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Throughput,
     }
 }

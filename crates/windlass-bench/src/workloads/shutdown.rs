@@ -6,7 +6,9 @@ use std::time::Instant;
 use super::pools;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{
+    Baseline, Jvm, Participant, Plot, Size, Workload, participants, points,
+};
 use crate::instruments::gate::Gate;
 use crate::instruments::tally::{GONE, RAN};
 use crate::peers::Blocking;
@@ -29,26 +31,26 @@ pub(crate) fn workload() -> Workload {
                 format!("what=now,workers=2,queued={queued}"),
             ])
         },
-        entrants: |point| match point.word("what") {
+        participants: |point| match point.word("what") {
             "idle" => with_an_end(),
-            _ => entrants![
+            _ => participants![
                 stop_full;
                 Windlass, WindlassScheduled, Tokio, TokioBlocking, AsyncExecutor,
                 ExecutorsStealing, ScheduledPool,
             ],
         },
         jdk: |_| vec!["jdk-linked", "jdk-fork-join", "jdk-scheduled"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }
 
 /// All but the one whose threads never end on demand.
-fn with_an_end() -> Vec<Entrant> {
-    let mut entrants = pools!(close_idle);
-    entrants.retain(|entrant| entrant.name != Blocking::NAME);
-    entrants
+fn with_an_end() -> Vec<Participant> {
+    let mut participants = pools!(close_idle);
+    participants.retain(|participant| participant.name != Blocking::NAME);
+    participants
 }
 
 /// Counts when the thread that has it ends.

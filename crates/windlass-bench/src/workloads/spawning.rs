@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::pools;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, points};
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
 
@@ -20,10 +20,10 @@ pub(crate) fn workload() -> Workload {
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},depth={depth}")))
         },
-        entrants: |_| pools!(sample),
+        participants: |_| pools!(sample),
         jdk: |_| vec!["jdk-linked", "jdk-fork-join", "jdk-fork", "jdk-scheduled"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Throughput,
     }
 }
@@ -38,7 +38,7 @@ fn sample<P: Pool>(point: &Point) -> Vec<Figure> {
     vec![Figure::per("per task", begun.elapsed(), tasks)]
 }
 
-/// Runs a whole tree; says how many tasks it had.
+/// Runs a whole tree; returns the number of its tasks.
 fn grow<P: Pool>(pool: &'static P, depth: u64) -> u64 {
     let tasks = (1 << (depth + 1)) - 1;
     let all = RAN.expect(tasks);

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Entrant, Jvm, Plot, Rival, Size, Workload, entrants, points};
+use crate::harness::workload::{
+    Baseline, Jvm, Participant, Plot, Size, Workload, participants, points,
+};
 use crate::instruments::quantile::quantile;
 use crate::instruments::random::Random;
 use crate::instruments::tally::{GONE, RAN, SET};
@@ -26,10 +28,10 @@ pub(crate) fn workload() -> Workload {
                 only marks it, and keeps it until it is due). Lateness is by how \
                 much timers spread over a span run after they are due.",
         points: grid,
-        entrants,
+        participants,
         jdk: |_| vec!["jdk-scheduled"],
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Scale(&["timers"]),
     }
 }
@@ -49,12 +51,12 @@ fn grid(size: Size) -> Vec<Point> {
     points(texts)
 }
 
-fn entrants(point: &Point) -> Vec<Entrant> {
+fn participants(point: &Point) -> Vec<Participant> {
     match point.word("what") {
         "lateness" => {
-            entrants![lateness; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue]
+            participants![lateness; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue]
         }
-        _ => entrants![churn; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue],
+        _ => participants![churn; WindlassScheduled, ScheduledPool, TokioSleep, TokioDelayQueue],
     }
 }
 
@@ -114,14 +116,14 @@ fn delays(count: u64, what: &str) -> Vec<Duration> {
 
 fn turn<P: Timers>(timers: &P, delays: &[Duration], spent: &mut Spent) {
     let count = delays.len() as u64;
-    let (settled, freed) = (SET.expect(count), GONE.expect(count));
+    let (all_set, freed) = (SET.expect(count), GONE.expect(count));
     let mut tokens = Vec::with_capacity(delays.len());
     let begun = Instant::now();
     for delay in delays {
         let guard = Freed;
         tokens.push(timers.schedule(*delay, move || drop(guard)));
     }
-    timers.settle(&settled);
+    timers.await_set(&all_set);
     spent.insert += begun.elapsed();
     let begun = Instant::now();
     for token in tokens {

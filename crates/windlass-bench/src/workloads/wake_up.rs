@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Jvm, Plot, Rival, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, points};
 use crate::instruments::quantile::quantile;
 use crate::instruments::tally::RAN;
 use crate::peers::Pool;
@@ -27,10 +27,10 @@ pub(crate) fn workload() -> Workload {
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},wakes={wakes}")))
         },
-        entrants: |_| pools!(sample),
+        participants: |_| pools!(sample),
         jdk: |_| JDK_POOLS.to_vec(),
-        rival: Rival::BestPeer,
-        jvm: Jvm::Kept,
+        baseline: Baseline::BestPeer,
+        jvm: Jvm::Persistent,
         plot: Plot::Nothing,
     }
 }
