@@ -17,8 +17,11 @@ Measures Windlass beside its peers.
 
 run     takes the samples, prints tables and JSON lines, and records them in
         FILE, by default target/windlass-bench/last.jsonl
-report  writes tables and plots from a record
+report  writes docs/performance.md and its plots from a record, by default
+        docs/performance/record.jsonl, which is the published one
 list    names the workloads and who takes part
+sample WORKLOAD POINT PEER
+        takes one sample in this process and prints its figures
 ";
 
 /// What the user wants.
@@ -93,7 +96,7 @@ fn parse_run(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 }
 
 fn parse_report(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut from = run::last_record();
+    let mut from = run::published_record();
     let mut to = PathBuf::from("docs/performance.md");
     while let Some(argument) = parser.next()? {
         match argument {

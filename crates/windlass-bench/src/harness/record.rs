@@ -14,8 +14,8 @@ pub(crate) struct Row {
     pub(crate) metric: String,
     pub(crate) peer: String,
     pub(crate) median: f64,
-    pub(crate) p10: f64,
-    pub(crate) p90: f64,
+    /// The 10th and the 90th percentile; a record made from a published table has none.
+    pub(crate) spread: Option<(f64, f64)>,
     pub(crate) unit: Unit,
     pub(crate) samples: usize,
 }
@@ -44,8 +44,7 @@ impl Row {
             metric,
             peer: peer.to_owned(),
             median: quantile(&mut values, 0.5),
-            p10: quantile(&mut values, 0.1),
-            p90: quantile(&mut values, 0.9),
+            spread: Some((quantile(&mut values, 0.1), quantile(&mut values, 0.9))),
             unit,
             samples: values.len(),
         }
@@ -68,8 +67,8 @@ impl Row {
             "param": self.point.to_string(),
             "metric": self.metric,
             "median": self.median,
-            "p10": self.p10,
-            "p90": self.p90,
+            "p10": self.spread.map(|(low, _)| low),
+            "p90": self.spread.map(|(_, high)| high),
             "unit": self.unit.to_string(),
             "samples": self.samples,
         })
@@ -84,8 +83,7 @@ impl Row {
             metric: text("metric")?.to_owned(),
             peer: text("peer")?.to_owned(),
             median: number("median")?,
-            p10: number("p10")?,
-            p90: number("p90")?,
+            spread: number("p10").zip(number("p90")),
             unit: text("unit")?.parse().ok()?,
             samples: usize::try_from(value.get("samples")?.as_u64()?).ok()?,
         })
@@ -143,6 +141,16 @@ mod tests {
         for key in ["workload", "peer", "param", "median", "p10", "p90", "unit"] {
             assert!(line.contains(&format!("\"{key}\":")), "{key} in {line}");
         }
+    }
+
+    #[test]
+    fn a_row_without_its_spread_can_be_read() {
+        let line = r#"{"workload":"W1","peer":"rayon","param":"workers=2","metric":"per task",
+            "median":2.5,"unit":"ns","samples":3}"#;
+        let Ok(Entry::Row(row)) = Entry::from_line(line) else {
+            panic!("it is a row");
+        };
+        assert_eq!((row.median, row.spread), (2.5, None));
     }
 
     #[test]

@@ -59,10 +59,18 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Where a run is recorded if nothing else was asked for.
-pub(crate) fn last_record() -> PathBuf {
+fn last_record() -> PathBuf {
+    in_workspace("target/windlass-bench/last.jsonl")
+}
+
+/// The record behind `docs/performance.md`.
+pub(crate) fn published_record() -> PathBuf {
+    in_workspace("docs/performance/record.jsonl")
+}
+
+fn in_workspace(path: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    root.unwrap_or(Path::new("."))
-        .join("target/windlass-bench/last.jsonl")
+    root.unwrap_or(Path::new(".")).join(path)
 }
 
 fn choose(only: &[String]) -> Result<Vec<Workload>, String> {
@@ -90,7 +98,8 @@ fn measure(workload: &Workload, size: Size, rounds: &mut Rounds<'_>) -> Vec<Entr
         let entries = rounds.measure(workload, &point);
         let rows: Vec<Row> = entries.iter().filter_map(as_row).collect();
         for group in table::groups(&rows) {
-            let title = format!("\n{} {}: {}", workload.id, point, group[0].metric);
+            let words = point.words();
+            let title = format!("\n{} {words}: {}", workload.id, group[0].metric);
             print!(
                 "{}",
                 table::text(&title, &Ranking::new(group, workload.baseline))

@@ -74,15 +74,16 @@ pub(crate) fn text(title: &str, ranking: &Ranking<'_>) -> String {
     for row in &ranking.rows {
         let ratio = ranking.ratio(row);
         let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:>8.2}x"));
+        let spread = row.spread.map_or(String::new(), |(low, high)| {
+            format!("[{:>9} .. {:>9}]", digits(low), digits(high))
+        });
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "  {:<28} {:>10} {:<5} [{:>9} .. {:>9}] {ratio}",
+            "  {:<28} {:>10} {:<5} {spread:<24} {ratio}",
             row.peer,
             digits(row.median),
             row.unit,
-            digits(row.p10),
-            digits(row.p90),
         );
     }
     for verdict in ranking.verdicts() {

@@ -197,7 +197,7 @@ impl Goal {
                 (ranking.ratio(ours)?, whom)
             }
         };
-        let place = format!("{whom}, {}", ours.point);
+        let place = format!("{whom}, {}", ours.point.words());
         Some(Cell { value, place })
     }
 
@@ -302,7 +302,7 @@ mod tests {
     fn the_worst_and_the_median_cell_are_found() {
         let cells = asked().cells(&three_points());
         assert_eq!(worst(&cells).unwrap().value, 0.8);
-        assert_eq!(worst(&cells).unwrap().place, "windlass to rayon, workers=2");
+        assert_eq!(worst(&cells).unwrap().place, "windlass to rayon, 2 workers");
         assert_eq!(median(&cells), Some(0.4));
     }
 

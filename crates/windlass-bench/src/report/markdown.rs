@@ -6,26 +6,49 @@ use serde_json::Value;
 
 use super::Record;
 use super::goals;
-use super::plots::Plot;
-use crate::harness::point::Point;
+use super::overview;
+use super::plots::{self, Plot};
+use crate::harness::point::{AMOUNTS, Point};
 use crate::harness::record::Row;
 use crate::harness::table::{self, Ranking, digits};
 use crate::harness::workload::Workload;
 use crate::workloads;
 
 const OPENING: &str = "\
-# Performance
+<!-- Written by `cargo run --release -p windlass-bench -- report`; do not edit by hand. -->
 
-Written by `cargo run --release -p windlass-bench -- report` from a record of
-`windlass-bench run`; do not edit by hand. All peers are measured in one run and
-take turns round by round, each sample in a fresh process (on the JDK, in one
-that stays warm). Figures are medians; the record also has the 10th and the
-90th percentile. Absolute figures move with the machine: compare within a table.
+# Performance
+";
+
+const METHOD: &str = "
+## How it was measured
+
+All peers are measured in one run and take turns round by round, each sample in a
+fresh process (on the JDK, in one that stays warm). Figures are medians of the
+rounds. Absolute figures move with the machine: compare within a table.
+
+The figures are those of [`performance/record.jsonl`](performance/record.jsonl). A new
+record is made, and this document from it, by
+
+```text
+cargo run --release -p windlass-bench -- run --json docs/performance/record.jsonl
+cargo run --release -p windlass-bench -- report
+```
+
+Each workload below names the commands that measure it again, and one cell of it, where
+`windlass-bench` stands for `cargo run --release -p windlass-bench --`; its `list` has all
+points and peers. Two builds of Windlass are compared by `scripts/compare-builds.sh`.
 ";
 
 /// The whole document; the plots are in a folder of that name.
 pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String {
     let mut text = OPENING.to_owned();
+    let picture = plots.iter().find(|plot| plot.workload == plots::OVERVIEW);
+    let picture = picture.map_or(String::new(), |plot| {
+        format!("\n![{}]({folder}/{})\n", plot.title, plot.file)
+    });
+    overview::write(&mut text, (&record.setting, &record.rows), &picture);
+    text.push_str(METHOD);
     setting(&mut text, &record.setting);
     notices(&mut text, &record.notices);
     goals::write(&mut text, &record.rows);
@@ -42,6 +65,7 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
             &format!("\n## {}: {}\n", workload.id, workload.title),
         );
         line(&mut text, workload.about);
+        line(&mut text, &command(workload, &rows));
         for plot in plots.iter().filter(|plot| plot.workload == workload.id) {
             line(
                 &mut text,
@@ -53,17 +77,30 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
     text
 }
 
+/// The commands that measure a workload again, and one cell of it.
+fn command(workload: &Workload, rows: &[Row]) -> String {
+    let row = rows.iter().find(|row| row.is_pool_of_ours());
+    let row = row.unwrap_or(&rows[0]);
+    format!(
+        "\n```text\n\
+         windlass-bench run --only {0} --rounds {1}\n\
+         windlass-bench sample {0} \"{2}\" {3}\n\
+         ```",
+        workload.id, row.samples, row.point, row.peer
+    )
+}
+
 pub(super) fn line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }
 
 fn setting(text: &mut String, setting: &Value) {
-    line(text, "\n## Setting\n\n| what | which |\n|---|---|");
+    line(text, "\n| what | which |\n|---|---|");
     let plain = [
         "date", "command", "cpu", "cores", "memory", "kernel", "load", "rustc", "commit",
     ];
-    for key in plain.into_iter().chain(["jdk"]) {
+    for key in plain.into_iter().chain(["jdk", "note"]) {
         if let Some(value) = setting.get(key).filter(|value| !value.is_null()) {
             let value = value.to_string();
             line(text, &format!("| {key} | {} |", value.trim_matches('"')));
@@ -112,7 +149,7 @@ fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
         for (ours, ratio) in ranking.pools().filter(|(ours, _)| is_shown(ours)) {
             let cells = [
                 first.workload.clone(),
-                first.point.to_string(),
+                first.point.words(),
                 format!("{}, {}", first.metric, first.unit),
                 ours.peer.clone(),
                 digits(ours.median),
@@ -124,6 +161,10 @@ fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
     }
 }
 
+/// Points that differ in one of these have a table each: other peers take part, or there would be
+/// too many columns.
+const KINDS: [&str; 3] = ["what", "policy", "captured"];
+
 /// A table for each metric: a line for each peer, a column for each point.
 fn metrics(text: &mut String, workload: &Workload, rows: &[Row]) {
     let mut names: Vec<&str> = Vec::new();
@@ -134,16 +175,15 @@ fn metrics(text: &mut String, workload: &Workload, rows: &[Row]) {
     }
     for metric in names {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.metric == metric).collect();
-        let mut kinds: Vec<&str> = Vec::new();
+        let mut kinds: Vec<_> = Vec::new();
         for row in &rows {
-            let kind = row.point.get("what").unwrap_or_default();
+            let kind = KINDS.map(|key| row.point.get(key));
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
         }
-        // Points of different kinds have different peers: a table for each.
         for kind in kinds {
-            let of_it = |row: &&&Row| row.point.get("what").unwrap_or_default() == kind;
+            let of_it = |row: &&&Row| KINDS.map(|key| row.point.get(key)) == kind;
             let rows: Vec<&Row> = rows.iter().filter(of_it).copied().collect();
             pivot(text, workload, &rows);
         }
@@ -158,8 +198,20 @@ fn pivot(text: &mut String, workload: &Workload, rows: &[&Row]) {
         }
     }
     let first = rows[0];
-    line(text, &format!("\n{}, {}:\n", first.metric, first.unit));
-    let heads: Vec<_> = points.iter().map(ToString::to_string).collect();
+    // What all columns share stands above them.
+    let is_shared = |key: &str| {
+        let value = first.point.get(key);
+        let same = points.iter().all(|point| point.get(key) == value);
+        same && (points.len() > 1 || AMOUNTS.contains(&key) || KINDS.contains(&key))
+    };
+    let shared = first.point.words_of(is_shared);
+    let comma = if shared.is_empty() { "" } else { "; " };
+    let (metric, unit) = (&first.metric, first.unit);
+    line(text, &format!("\n{metric}, {unit}{comma}{shared}:\n"));
+    let heads: Vec<_> = points
+        .iter()
+        .map(|point| point.words_of(|key| !is_shared(key)))
+        .collect();
     line(text, &format!("| peer | {} |", heads.join(" | ")));
     line(text, &format!("|---{}|", "|---:".repeat(points.len())));
     // In the order of the first point, and then those that are not there.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::bars::{self, Bar};
 use super::lines::{self, Series};
+use super::{overview, ranges};
 use crate::harness::figure::Unit;
-use crate::harness::point::Point;
+use crate::harness::point::{AMOUNTS, Point};
 use crate::harness::record::Row;
 use crate::harness::workload::{self, Workload};
 use crate::workloads;
@@ -18,12 +19,12 @@ pub(super) struct Plot {
     pub(super) drawing: String,
 }
 
-/// The parameters that say how much was measured, not at which point.
-const AMOUNTS: [&str; 1] = ["tasks"];
+/// Stands for no workload: the plot of the opening.
+pub(super) const OVERVIEW: &str = "overview";
 
-/// Draws what each workload wants drawn.
+/// Draws the overview, and what each workload wants drawn.
 pub(super) fn draw(rows: &[Row]) -> Vec<Plot> {
-    let mut plots = Vec::new();
+    let mut plots = vec![overview(rows)];
     for workload in workloads::all() {
         let of_it = |row: &&Row| row.workload == workload.id;
         let rows: Vec<&Row> = rows.iter().filter(of_it).collect();
@@ -37,6 +38,18 @@ pub(super) fn draw(rows: &[Row]) -> Vec<Plot> {
         }
     }
     plots
+}
+
+fn overview(rows: &[Row]) -> Plot {
+    let ranges = overview::ranges(&overview::summaries(rows));
+    let title = "Windlass divided by the fastest other pool, runtime or channel".to_owned();
+    let sides = ("Windlass is faster, or smaller", "another one is");
+    Plot {
+        workload: OVERVIEW,
+        file: "overview.svg".to_owned(),
+        drawing: ranges::draw(&title, sides, &ranges),
+        title,
+    }
 }
 
 /// Tasks per second by peer, at the first point with two workers, or else the first.
@@ -57,8 +70,10 @@ fn throughput(workload: &Workload, rows: &[&Row]) -> Option<Plot> {
         .collect();
     bars.sort_by(|a, b| b.value.total_cmp(&a.value));
     let title = format!(
-        "{} {}: million tasks per second, {point}",
-        workload.id, workload.title
+        "{} ({}): million tasks per second, {}",
+        workload.title,
+        workload.id,
+        point.words()
     );
     Some(Plot {
         workload: workload.id,
@@ -79,6 +94,7 @@ fn scale(workload: &Workload, rows: &[&Row], key: &str) -> Vec<Plot> {
         let Some((at, mut rest)) = row.point.split_number(key) else {
             continue;
         };
+        // How much was measured may differ between points of one line.
         for amount in AMOUNTS {
             rest = rest
                 .split_number(amount)
@@ -101,14 +117,16 @@ fn scale(workload: &Workload, rows: &[&Row], key: &str) -> Vec<Plot> {
         .filter(|(_, series)| enough(series))
         .map(|(group, series)| {
             let (metric, rest) = &group;
+            let words = rest.words();
+            let comma = if words.is_empty() { "" } else { ", " };
             let title = format!(
-                "{} {metric}, {} by {key}, {rest}",
-                workload.id, units[&group]
+                "{} ({}): {metric}, {} by {key}{comma}{words}",
+                workload.title, workload.id, units[&group]
             );
-            let words = format!("{} {metric} {key} {rest}", workload.id).to_lowercase();
+            let name = format!("{} {metric} by {key}", workload.id).to_lowercase();
             Plot {
                 workload: workload.id,
-                file: format!("{}.svg", words.replace([' ', ',', '='], "-")),
+                file: format!("{}.svg", name.replace(' ', "-")),
                 drawing: lines::draw(&title, key, series.into_values().collect()),
                 title,
             }

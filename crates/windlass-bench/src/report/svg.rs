@@ -49,6 +49,12 @@ impl Canvas {
         ));
     }
 
+    pub(super) fn dot(&mut self, (x, y): (f64, f64), radius: f64, colour: &str) {
+        self.add(format_args!(
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{colour}"/>"#
+        ));
+    }
+
     pub(super) fn line(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
         let points: Vec<_> = points
             .iter()

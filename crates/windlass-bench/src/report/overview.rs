@@ -1,0 +1,410 @@
+//! The first half page: a picture, five sentences, and where Windlass loses.
+//!
+//! Everything said here is computed from the record. Only the reasons for losses are written by
+//! hand, and shown as long as the record shows the loss.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::markdown::line;
+use super::ranges::Range;
+use crate::harness::point::Point;
+use crate::harness::record::Row;
+use crate::harness::table::{self, Ranking, digits};
+use crate::harness::workload::Baseline;
+use crate::instruments::quantile::quantile;
+use crate::peers::{Peer, Sequential};
+
+/// Within this factor two figures count as equal.
+const LEVEL: f64 = 1.05;
+
+/// One line of the picture.
+struct Topic {
+    name: &'static str,
+    workload: &'static str,
+    metric: &'static str,
+    /// The points that count.
+    only: fn(&Point) -> bool,
+    /// The pools of Windlass that are meant for this; the best counts at each point.
+    ours: &'static [&'static str],
+    /// Why it is behind, if it is.
+    why: &'static str,
+}
+
+/// Our figure divided by that of the fastest peer, at one point.
+struct Cell {
+    ratio: f64,
+    /// The same, if only peers written in Rust count.
+    in_rust: Option<f64>,
+    fastest: String,
+    point: String,
+}
+
+/// What the record says about a topic.
+pub(super) struct Summary {
+    topic: &'static Topic,
+    median: f64,
+    in_rust: Option<f64>,
+    best: f64,
+    worst: Cell,
+}
+
+const WINDLASS: &[&str] = &["windlass"];
+const BOUNDED: &[&str] = &["windlass", "windlass-array"];
+const FORK_JOIN: &[&str] = &["windlass-fork-join"];
+const EITHER: &[&str] = &["windlass", "windlass-fork-join"];
+const SCHEDULED: &[&str] = &["windlass-scheduled"];
+const UNKNOWN: &str = "not examined";
+
+fn all(_: &Point) -> bool {
+    true
+}
+
+fn what(point: &Point, kind: &str) -> bool {
+    point.get("what") == Some(kind)
+}
+
+#[rustfmt::skip]
+const TOPICS: &[Topic] = &[
+    Topic { name: "empty tasks that capture nothing", workload: "W1", metric: "per task", ours: WINDLASS,
+        only: |point| point.get("captured") == Some("0"),
+        why: "a pool moves five words for a task where a channel of boxes moves two, and a box of nothing costs no allocation" },
+    Topic { name: "empty tasks that capture 24 or 64 bytes", workload: "W1", metric: "per task", ours: WINDLASS,
+        only: |point| point.get("captured") != Some("0"), why: UNKNOWN },
+    Topic { name: "tasks with results, all kept", workload: "W2", metric: "per task", ours: WINDLASS, only: all,
+        why: "80 bytes of fresh memory for each task, cell and handle, and a page fault for every 50 of them; the JDK's heap is warm" },
+    Topic { name: "round trip, median", workload: "W3", metric: "round trip p50", ours: WINDLASS, only: all, why: UNKNOWN },
+    Topic { name: "round trip, 99th percentile", workload: "W3", metric: "round trip p99", ours: WINDLASS, only: all, why: UNKNOWN },
+    Topic { name: "wake-up from idle, median", workload: "W4", metric: "wake-up p50", ours: WINDLASS, only: all,
+        why: "one or two microseconds; three samples of 300 wake-ups do not tell them from noise" },
+    Topic { name: "wake-up from idle, 99th percentile", workload: "W4", metric: "wake-up p99", ours: WINDLASS, only: all,
+        why: "the third largest of 300 wake-ups, which moves by a factor of two between runs, for every peer" },
+    Topic { name: "full queue, producers block", workload: "W5", metric: "per task", ours: BOUNDED,
+        only: |point| point.get("policy") == Some("block"), why: UNKNOWN },
+    Topic { name: "full queue, caller runs", workload: "W5", metric: "per task", ours: BOUNDED,
+        only: |point| point.get("policy") == Some("caller-runs"),
+        why: "an empty task is cheaper to run than to queue, so whoever refuses soonest wins; the second table of W5 has who ran them" },
+    Topic { name: "cached pool", workload: "W6", metric: "per task", ours: WINDLASS, only: all,
+        why: "each of a thousand tasks goes to a thread of its own; rusty_pool queues what it cannot hand over" },
+    Topic { name: "fork-join, Fibonacci", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "fib"),
+        why: "chili shares work at a heartbeat only; not examined further" },
+    Topic { name: "fork-join, tree", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "tree"),
+        why: "depends on which half of the tree was stolen when: the samples lie between 3.3 and 6.4 ms" },
+    Topic { name: "fork-join, merge sort", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "sort"), why: UNKNOWN },
+    Topic { name: "fork-join, array", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "sum"), why: UNKNOWN },
+    Topic { name: "each task spawns two", workload: "W8", metric: "per task", ours: FORK_JOIN, only: all,
+        why: "the JDK allocates a task by moving a pointer and forgets it" },
+    Topic { name: "timers, insert", workload: "W9", metric: "insert", ours: SCHEDULED, only: all,
+        why: "200 bytes of memory for each timer, and a heap that keeps the JDK's order to the last element" },
+    Topic { name: "timers, cancel and free", workload: "W9", metric: "cancel and free", ours: SCHEDULED, only: all,
+        why: "as for insert" },
+    Topic { name: "timers, lateness, median", workload: "W9", metric: "late p50", ours: SCHEDULED, only: all, why: UNKNOWN },
+    Topic { name: "timers, lateness, 99th percentile", workload: "W9", metric: "late p99", ours: SCHEDULED, only: all, why: UNKNOWN },
+    Topic { name: "memory of a queued task", workload: "W10", metric: "bytes each", ours: WINDLASS, only: |point| what(point, "queued"), why: UNKNOWN },
+    Topic { name: "memory of an idle worker", workload: "W10", metric: "bytes each", ours: WINDLASS, only: |point| what(point, "idle"), why: UNKNOWN },
+    Topic { name: "memory of a pending timer", workload: "W10", metric: "bytes each", ours: SCHEDULED, only: |point| what(point, "timers"),
+        why: "a timer is a task with a handle: its cell has 128 bytes, its place in the heap the rest" },
+    Topic { name: "efficiency, tasks of 1 to 100 µs", workload: "W11", metric: "efficiency", ours: WINDLASS, only: all, why: UNKNOWN },
+    Topic { name: "shutdown, idle threads", workload: "W12", metric: "threads gone", ours: WINDLASS, only: |point| what(point, "idle"), why: UNKNOWN },
+    Topic { name: "shutdown_now, a million queued", workload: "W12", metric: "threads gone", ours: WINDLASS, only: |point| what(point, "now"),
+        why: "all of them are handed back, which no other pool in Rust does; of those that do, the JDK's takes 15 ms where Windlass takes 53" },
+    Topic { name: "empty tasks, 1 to 64 workers", workload: "W14", metric: "per task", ours: WINDLASS, only: |point| what(point, "workers"),
+        why: "the worst point is one worker, where W1 measured 0.97: three samples are few" },
+    Topic { name: "a standing queue of 10 to a million", workload: "W14", metric: "per task", ours: EITHER, only: |point| what(point, "queued"), why: UNKNOWN },
+];
+
+/// What the record says about each topic that was measured, best first.
+pub(super) fn summaries(rows: &[Row]) -> Vec<Summary> {
+    let mut summaries: Vec<_> = TOPICS
+        .iter()
+        .filter_map(|topic| topic.summary(rows))
+        .collect();
+    summaries.sort_by(|a, b| a.median.total_cmp(&b.median));
+    summaries
+}
+
+/// The lines of the picture.
+pub(super) fn ranges(summaries: &[Summary]) -> Vec<Range> {
+    let range = |summary: &Summary| Range {
+        name: summary.topic.name.to_owned(),
+        low: summary.best,
+        middle: summary.median,
+        high: summary.worst.ratio,
+        is_ahead: summary.median < 1.0,
+    };
+    summaries.iter().map(range).collect()
+}
+
+/// Writes picture, sentences and losses.
+pub(super) fn write(text: &mut String, (setting, rows): (&Value, &[Row]), picture: &str) {
+    let summaries = summaries(rows);
+    if summaries.is_empty() {
+        return;
+    }
+    line(text, picture);
+    let sentences = [
+        measured(setting, rows),
+        "Each line above compares the pool of Windlass that is meant for the job with the \
+         *fastest* of the others, whichever that is at each point: the dot is the median point, \
+         the line reaches from the best to the worst, and left of 1 Windlass is faster."
+            .to_owned(),
+        leads(&summaries),
+        level(&summaries),
+        single_peers(rows),
+    ];
+    for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
+        line(text, &format!("- {sentence}"));
+    }
+    losses(text, &summaries);
+}
+
+fn measured(setting: &Value, rows: &[Row]) -> String {
+    let others = rows.iter().filter(|row| is_peer(row));
+    let others: BTreeSet<_> = others.map(|row| row.peer.as_str()).collect();
+    let workloads: BTreeSet<_> = rows.iter().map(|row| row.workload.as_str()).collect();
+    let of = |key: &str| {
+        let value = setting.get(key).map(ToString::to_string);
+        value.map_or("unknown".to_owned(), |value| {
+            value.trim_matches('"').to_owned()
+        })
+    };
+    format!(
+        "{} workloads put Windlass beside {} set-ups of other pools, runtimes and channels, those \
+         of the JDK among them, on {} cores ({}, {}, commit {}).",
+        workloads.len(),
+        others.len(),
+        of("cores"),
+        of("cpu"),
+        of("date"),
+        of("commit"),
+    )
+}
+
+fn leads(summaries: &[Summary]) -> String {
+    let ahead = summaries
+        .iter()
+        .filter(|summary| summary.median < 1.0 / LEVEL);
+    let ahead: Vec<_> = ahead
+        .map(|summary| {
+            let times = 1.0 / summary.median;
+            format!("{} ({times:.1} times)", summary.topic.name)
+        })
+        .collect();
+    if ahead.is_empty() {
+        return "It leads nowhere.".to_owned();
+    }
+    format!("It leads in {}.", ahead.join("; "))
+}
+
+fn level(summaries: &[Summary]) -> String {
+    let level = summaries
+        .iter()
+        .filter(|summary| (1.0 / LEVEL..=LEVEL).contains(&summary.median));
+    let level: Vec<_> = level.map(|summary| summary.topic.name).collect();
+    if level.is_empty() {
+        return String::new();
+    }
+    format!(
+        "It is level, within 5 %, with the fastest in {}.",
+        level.join("; ")
+    )
+}
+
+/// How much faster than single pools that many programs use.
+fn single_peers(rows: &[Row]) -> String {
+    let times =
+        |workload: &str, ours: &str, peer: &str, only: fn(&Point) -> bool| {
+            let mut ratios = Vec::new();
+            let wanted = |row: &&Row| row.workload == workload && only(&row.point);
+            for row in rows.iter().filter(wanted).filter(|row| {
+                row.peer == peer && (row.metric == "per task" || row.metric == "time")
+            }) {
+                let same = |other: &&Row| {
+                    other.workload == workload
+                        && other.point == row.point
+                        && other.metric == row.metric
+                        && other.peer == ours
+                };
+                let ours = rows.iter().find(same);
+                ratios.extend(ours.map(|ours| row.median / ours.median));
+            }
+            (!ratios.is_empty()).then(|| quantile(&mut ratios, 0.5))
+        };
+    let empty: Vec<_> = [
+        ("`threadpool`", "threadpool"),
+        ("`rayon`", "rayon"),
+        ("`tokio`", "tokio"),
+        ("the JDK's `ThreadPoolExecutor`", "jdk-linked"),
+    ]
+    .into_iter()
+    .filter_map(|(name, peer)| {
+        let times = times("W1", "windlass", peer, all)?;
+        Some(format!("{times:.1} times as fast as on {name}"))
+    })
+    .collect();
+    if empty.is_empty() {
+        return String::new();
+    }
+    let fork_join = [
+        (
+            "Fibonacci numbers",
+            (|point: &Point| what(point, "fib")) as fn(&Point) -> bool,
+        ),
+        ("a tree", |point: &Point| what(point, "tree")),
+    ];
+    let fork_join: Vec<_> = fork_join
+        .into_iter()
+        .filter_map(|(name, only)| {
+            let times = times("W7", "windlass-fork-join", "rayon", only)?;
+            Some(format!("{name} {times:.1} times as fast as rayon"))
+        })
+        .collect();
+    let also = if fork_join.is_empty() {
+        String::new()
+    } else {
+        format!("; a fork-join pool does {}", fork_join.join(", "))
+    };
+    format!(
+        "Beside single peers, at the median point: empty tasks run {}{also}.",
+        empty.join(", ")
+    )
+}
+
+fn losses(text: &mut String, summaries: &[Summary]) {
+    let behind: Vec<_> = summaries
+        .iter()
+        .rev()
+        .filter(|summary| summary.median > LEVEL)
+        .collect();
+    if behind.is_empty() {
+        return;
+    }
+    line(text, "\n### Where it loses\n");
+    line(
+        text,
+        "Times the figure of the fastest peer; lower is better. The third column counts only \
+         peers in Rust.\n",
+    );
+    line(
+        text,
+        "| | median point | in Rust | worst point | why |\n|---|---:|---:|---|---|",
+    );
+    for summary in behind {
+        let worst = &summary.worst;
+        let columns = [
+            format!("{} ({})", summary.topic.name, summary.topic.workload),
+            digits(summary.median),
+            summary.in_rust.map_or(String::new(), digits),
+            format!(
+                "{} to {}, {}",
+                digits(worst.ratio),
+                worst.fastest,
+                worst.point
+            ),
+            summary.topic.why.to_owned(),
+        ];
+        line(text, &format!("| {} |", columns.join(" | ")));
+    }
+}
+
+/// Whether a row is of somebody else.
+fn is_peer(row: &Row) -> bool {
+    !row.is_ours() && row.peer != Sequential::NAME
+}
+
+impl Topic {
+    fn summary(&'static self, rows: &[Row]) -> Option<Summary> {
+        let of_it = |row: &&Row| {
+            row.workload == self.workload && row.metric == self.metric && (self.only)(&row.point)
+        };
+        let rows: Vec<Row> = rows.iter().filter(of_it).cloned().collect();
+        let groups = table::groups(&rows).into_iter();
+        let cells: Vec<_> = groups.filter_map(|group| self.cell(&group)).collect();
+        let mut ratios: Vec<_> = cells.iter().map(|cell| cell.ratio).collect();
+        let mut in_rust: Vec<_> = cells.iter().filter_map(|cell| cell.in_rust).collect();
+        let best = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let worst = cells
+            .into_iter()
+            .max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+        Some(Summary {
+            topic: self,
+            median: quantile(&mut ratios, 0.5),
+            in_rust: (!in_rust.is_empty()).then(|| quantile(&mut in_rust, 0.5)),
+            best,
+            worst,
+        })
+    }
+
+    /// What one point says, if both sides were measured there.
+    fn cell(&self, group: &[&Row]) -> Option<Cell> {
+        let ranking = Ranking::new(group.iter().copied(), Baseline::BestPeer);
+        let ours = ranking.rows.iter();
+        let ours = *ours
+            .clone()
+            .find(|row| self.ours.contains(&row.peer.as_str()))?;
+        let in_rust = group.iter().filter(|row| !row.peer.starts_with("jdk-"));
+        let in_rust = Ranking::new(in_rust.copied(), Baseline::BestPeer);
+        Some(Cell {
+            ratio: ranking.ratio(ours)?,
+            in_rust: in_rust.ratio(ours),
+            fastest: ranking.baseline?.peer.clone(),
+            point: ours.point.words(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TOPICS, summaries};
+    use crate::harness::figure::Unit;
+    use crate::harness::point::Point;
+    use crate::harness::record::Row;
+    use crate::harness::workload::Size;
+    use crate::workloads;
+
+    fn row(peer: &str, point: &str, value: f64) -> Row {
+        let name = ("W2", &Point::parse(point), peer);
+        Row::gather(name, ("per task".to_owned(), Unit::Nanos), vec![value])
+    }
+
+    #[test]
+    fn a_topic_has_its_median_and_worst_point_against_the_fastest() {
+        let rows = [
+            row("windlass", "workers=1", 10.0),
+            row("rayon", "workers=1", 20.0),
+            row("jdk-linked", "workers=1", 40.0),
+            row("windlass", "workers=2", 30.0),
+            row("rayon", "workers=2", 20.0),
+            row("jdk-linked", "workers=2", 10.0),
+            row("windlass", "workers=4", 20.0),
+            row("rayon", "workers=4", 20.0),
+        ];
+        let found = summaries(&rows);
+        let [summary] = found.as_slice() else {
+            panic!("one topic was measured");
+        };
+        assert_eq!((summary.best, summary.worst.ratio), (0.5, 3.0));
+        assert_eq!(summary.in_rust, Some(1.0));
+        assert_eq!(summary.worst.fastest, "jdk-linked");
+        assert_eq!(summary.worst.point, "2 workers");
+    }
+
+    #[test]
+    fn every_topic_counts_points_of_a_workload() {
+        let all = workloads::all();
+        for topic in TOPICS {
+            let workload = all.iter().find(|one| one.id == topic.workload).unwrap();
+            let points = (workload.points)(Size::Full);
+            assert!(points.iter().any(topic.only), "{}", topic.name);
+            for ours in topic.ours {
+                let takes_part = |point: &Point| {
+                    let participants = (workload.participants)(point);
+                    participants.iter().any(|one| one.name == *ours)
+                };
+                let mut points = points.iter().filter(|point| (topic.only)(point));
+                assert!(points.any(takes_part), "{ours} in {}", topic.name);
+            }
+        }
+    }
+}
