@@ -21,7 +21,7 @@ use crate::forkjoin::{ForkJoinPool, ParallelismError};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
 use crate::queue::SynchronousQueue;
-use crate::scheduled::{ScheduledExecutorService, ScheduledThreadPoolExecutor, Scheduler};
+use crate::scheduled::{ScheduledExecutorService, ScheduledPool, ScheduledThreadPoolExecutor};
 use crate::task::{Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
@@ -283,11 +283,13 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
     }
 }
 
-impl<E: ScheduledExecutorService> ScheduledExecutorService for Unconfigurable<E> {
-    fn scheduler(&self) -> &Arc<Scheduler> {
-        self.0.scheduler()
+impl<E: ScheduledPool> ScheduledPool for Unconfigurable<E> {
+    fn scheduled_pool(&self) -> &ScheduledThreadPoolExecutor {
+        self.0.scheduled_pool()
     }
 }
+
+impl<E: ScheduledExecutorService> ScheduledExecutorService for Unconfigurable<E> {}
 
 impl<E: Clone> Clone for Unconfigurable<E> {
     fn clone(&self) -> Self {

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ctl::RunState;
 use super::rejection::Saturated;
 use super::shared::Shared;
 use super::spawn::SizeLimit;
@@ -131,16 +132,49 @@ impl Shared {
         }
         let seen = self.ctl.load();
         if !seen.is_running() {
-            if let Some(task) = self.queue.remove_first(&mut |task| task.id() == id) {
-                self.task_count.invalidate();
-                self.try_terminate();
-                return Err(task);
-            }
+            self.withdraw(id)?;
         }
         if seen.workers() == 0 {
             let _ = self.add_worker(None, SizeLimit::Maximum);
         }
         Ok(())
+    }
+
+    /// Admits a task that is queued before a worker is started for it: it may be due later.
+    ///
+    /// `push` inserts it into the queue of this pool, and `may_run` decides whether a pool in this
+    /// state still runs it. Returns the task if the pool was shut down meanwhile and will not run
+    /// it.
+    pub(crate) fn admit_queued(
+        self: &Arc<Self>,
+        task: Task,
+        push: impl FnOnce(Task),
+        may_run: impl Fn(RunState) -> bool,
+    ) -> Result<(), Task> {
+        let id = task.id();
+        push(self.record_submission_time(task));
+        // First recheck: a shutdown between the caller's check and the push has not seen this task.
+        if may_run(self.ctl.load().state()) {
+            self.ensure_worker();
+            // Second recheck: a shutdown that found neither this task nor a worker has terminated
+            // the pool, and then no worker was started.
+            if may_run(self.ctl.load().state()) {
+                return Ok(());
+            }
+        }
+        self.withdraw(id)
+    }
+
+    /// Removes a task that was just queued, and returns it; `Ok` if a worker was faster.
+    fn withdraw(&self, id: TaskId) -> Result<(), Task> {
+        match self.queue.remove_first(&mut |task| task.id() == id) {
+            None => Ok(()),
+            Some(task) => {
+                self.task_count.invalidate();
+                self.try_terminate();
+                Err(task)
+            }
+        }
     }
 
     /// Leaves the task to the pool's policy.

@@ -8,10 +8,10 @@ use super::executor::ThreadPoolExecutor;
 use super::hooks::Hooks;
 use super::rejection::{AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Settings, SettingsSnapshot};
-use super::shared::{Annex, Options, Shared};
+use super::shared::{Options, Shared};
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
-use crate::task::{Failure, Task, TaskBuilder};
+use crate::task::{Failure, Task, TaskBuilder, TimerService};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
 /// Sets up a [`ThreadPoolExecutor`].
@@ -174,9 +174,9 @@ impl Builder {
         self
     }
 
-    /// What a pool built on this one adds to it.
-    pub(crate) fn annex(mut self, annex: Arc<dyn Annex>) -> Self {
-        self.options.annex = Some(annex);
+    /// Sets the scheduled pool that is built on this one.
+    pub(crate) fn timer_service(mut self, timers: Arc<dyn TimerService>) -> Self {
+        self.options.timers = Some(timers);
         self
     }
 

@@ -46,4 +46,4 @@ pub use settings::ConfigError;
 pub use stats::{PoolState, PoolStats};
 
 pub(crate) use ctl::RunState;
-pub(crate) use shared::{Annex, Shared};
+pub(crate) use shared::Shared;

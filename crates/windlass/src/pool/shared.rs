@@ -1,7 +1,6 @@
 //! What every submitter and worker of one pool shares: it owns the parts, and has no policy.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
 
@@ -16,7 +15,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, mutant};
-use crate::task::{Failure, Task, TaskBuilder, TaskId, Timer, TimerService};
+use crate::task::{Failure, Task, TaskBuilder, TimerService};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
@@ -26,18 +25,6 @@ pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 
 /// Completes what a task is to carry before it is made.
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
-
-/// What a pool built on this one adds to it.
-pub(crate) trait Annex: Send + Sync {
-    /// Called on the thread of each worker before its first task.
-    fn on_start(&self);
-
-    /// The pool was shut down; it may end after this.
-    fn on_shutdown(&self, pool: &Shared);
-
-    /// A scheduled task of the pool was cancelled; it may still be queued.
-    fn on_cancel(&self, pool: &Shared, id: TaskId, timer: &Timer);
-}
 
 pub(crate) struct Shared {
     pub(crate) ctl: Ctl,
@@ -67,7 +54,8 @@ pub(crate) struct Options {
     pub(crate) takes_times: bool,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
-    pub(crate) annex: Option<Arc<dyn Annex>>,
+    /// The scheduled pool that is built on this one; receives the shutdown.
+    pub(crate) timers: Option<Arc<dyn TimerService>>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     /// Whether a worker goes on after a task without a handle has panicked.
@@ -181,17 +169,5 @@ impl Shared {
                 submitter.nudge();
             }
         }
-    }
-}
-
-impl TimerService for Shared {
-    fn cancelled(&self, id: TaskId, timer: &Timer) {
-        if let Some(annex) = &self.options.annex {
-            annex.on_cancel(self, id, timer);
-        }
-    }
-
-    fn now(&self) -> Instant {
-        self.clock.now()
     }
 }

@@ -12,8 +12,8 @@ impl Shared {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
         self.nudge_blocked();
-        if let Some(annex) = &self.options.annex {
-            annex.on_shutdown(self);
+        if let Some(timers) = &self.options.timers {
+            timers.pool_shut_down();
         }
         self.try_terminate();
     }

@@ -8,7 +8,7 @@ use super::roster::{LaunchState, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
-use crate::sync::mutant;
+use crate::sync::{mutant, reduce_timer_slack};
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
@@ -142,8 +142,9 @@ impl Shared {
     /// The whole life of a worker, on its own thread.
     fn work(self: &Arc<Self>, worker: &Arc<Worker>) {
         self.clock().adopt();
-        if let Some(annex) = &self.options.annex {
-            annex.on_start();
+        if self.options.timers.is_some() {
+            // Any worker may be the one that sleeps until the next task is due.
+            reduce_timer_slack();
         }
         worker.set_thread(ThreadContext::current());
         self.roster.add(worker);

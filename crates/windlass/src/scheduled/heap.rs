@@ -293,11 +293,13 @@ mod tests {
 
     struct NoService;
     impl TimerService for NoService {
-        fn cancelled(&self, _id: TaskId, _timer: &Timer) {}
-
         fn now(&self) -> Instant {
             clock::now()
         }
+
+        fn task_cancelled(&self, _id: TaskId, _timer: &Timer) {}
+
+        fn pool_shut_down(&self) {}
     }
 
     fn due_at(heap: &mut TimerHeap, due: Instant, name: u64) -> TaskHandle<()> {

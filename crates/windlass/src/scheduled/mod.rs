@@ -1,13 +1,36 @@
-//! Tasks that run later, and again and again.
+//! Tasks that run later, once or repeatedly.
 //!
-//! A [`ScheduledThreadPoolExecutor`] is a [`ThreadPoolExecutor`] whose queue gives tasks when they
-//! are due. However many workers wait, one of them sleeps until the next task is due, one until the
-//! task after it is, and the others until they are needed.
+//! A [`ScheduledThreadPoolExecutor`] is a [`ThreadPoolExecutor`](crate::pool::ThreadPoolExecutor)
+//! whose queue releases tasks when they are due. However many workers wait, one of them sleeps until
+//! the first task is due, one until the second is, and the others until they are woken.
 //!
-//! On Linux the threads of such a pool ask for a timer slack of one nanosecond (`/proc/TID/timerslack_ns`,
-//! as `prctl(PR_SET_TIMERSLACK)`), so that tasks start tens of microseconds earlier after they are
-//! due; what a task sleeps or spawns has that too. Where this is not allowed, tasks are that much later.
+//! On Linux the threads of such a pool set a timer slack of one nanosecond
+//! (`/proc/TID/timerslack_ns`, as `prctl(PR_SET_TIMERSLACK)`), so that tasks start tens of
+//! microseconds earlier after they are due; sleeps of tasks and threads that tasks spawn have it
+//! too. Where this is not permitted, tasks start that much later.
+//!
+//! | file | role |
+//! |---|---|
+//! | `schedule` | closures for every scheduled executor, [`Schedule`] |
+//! | `service` | [`ScheduledExecutorService`], sealed |
+//! | `submission` | turns closures into tasks with a timer |
+//! | `builder` | the configuration of a pool |
+//! | `executor` | the public face, [`ScheduledThreadPoolExecutor`] |
+//! | `periodic` | a periodic task: each run queues the next |
+//! | `admission` | submits a task through the admission of the thread pool |
+//! | `shutdown` | tasks that will not run: cancelled, or not eligible after a shutdown |
+//! | `stats` | a snapshot of the queue |
+//! | `shared` | what submitters and workers share; owns the parts below |
+//! | `heap` | the queue: tasks by due time |
+//! | `settings` | the policies that can change while the pool runs |
+//! | `period`, `cron` | when a periodic task is due next |
+//! | `handle` | the handle of a scheduled task |
+//!
+//! The thread pool and the tasks know a scheduled pool as a
+//! `TimerService` only, which is declared beside the timers of tasks.
 
+mod admission;
+mod builder;
 #[cfg(feature = "cron")]
 mod cron;
 mod executor;
@@ -17,17 +40,22 @@ mod heap;
 mod models;
 mod period;
 mod periodic;
-mod scheduler;
+mod schedule;
 mod service;
-mod timers;
+mod settings;
+mod shared;
+mod shutdown;
+mod stats;
+mod submission;
 
+pub use builder::Builder;
 #[cfg(feature = "cron")]
 pub use cron::{Cron, CronError};
-pub use executor::{Builder, QueuedTask, ScheduledThreadPoolExecutor};
+pub use executor::ScheduledThreadPoolExecutor;
 pub use handle::ScheduledHandle;
 pub use period::{Calendar, MissedRuns, Period};
-pub use scheduler::Scheduler;
-pub use service::{Schedule, ScheduledExecutorService};
+pub use schedule::Schedule;
+pub use service::ScheduledExecutorService;
+pub use stats::QueuedTask;
 
-#[expect(unused_imports, reason = "named in the documentation of this module")]
-use crate::pool::ThreadPoolExecutor;
+pub(crate) use service::ScheduledPool;

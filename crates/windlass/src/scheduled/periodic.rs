@@ -1,82 +1,77 @@
-//! One turn of a task that runs again and again, and what follows it.
+//! A periodic task: each run queues the next.
 
 use std::sync::{Arc, Weak};
 
 use super::period::{Period, Tick};
-use super::scheduler::Scheduler;
-use super::timers::Timers;
-use crate::pool::{Annex, Shared};
+use super::shared::{Shared, TimerKind};
+use crate::pool;
 use crate::sync::Mutex;
 use crate::task::{
     CancelMode, Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, Timer,
+    TimerService,
 };
 use crate::unwind::{catch, ignore_panic};
 
-/// A periodic task, as a thing that can be run: a run is one turn, which queues the next.
+/// A periodic task, as the worker sees it.
+///
+/// One object for all runs; a [`Task`] that refers to it is queued for each.
 pub(super) struct PeriodicTask {
     cell: Arc<dyn Runnable>,
     period: Period,
-    /// The time on the tick, where the schedule has the one with jitter.
+    /// The time of the current run without jitter; the timer has the time with jitter.
     tick: Mutex<Tick>,
-    pool: Weak<Shared>,
-    timers: Weak<Timers>,
-    /// This very turn, to make the task of the next.
+    shared: Weak<Shared>,
+    /// This object, to create the task of the next run.
     me: Weak<PeriodicTask>,
 }
 
 impl PeriodicTask {
+    /// Creates a periodic task whose cell has a timer.
     pub(super) fn new(
         cell: Arc<dyn Runnable>,
         period: Period,
-        tick: Tick,
-        scheduler: &Scheduler,
+        first: Tick,
+        shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let task = Arc::new_cyclic(|me| Self {
             cell,
             period,
-            tick: Mutex::new(tick),
-            pool: Arc::downgrade(&scheduler.pool),
-            timers: Arc::downgrade(&scheduler.timers),
+            tick: Mutex::new(first),
+            shared: Arc::downgrade(shared),
             me: Weak::clone(me),
         });
-        task.set_due(tick, &scheduler.timers);
+        task.set_due(first, shared);
         task
     }
 
-    fn timer_ref(&self) -> &Timer {
+    fn cell_timer(&self) -> &Timer {
         let timer = self.cell.timer();
         timer.expect("a periodic task has a timer")
     }
 
-    /// Makes the next turn due on this tick, with jitter.
-    fn set_due(&self, tick: Tick, timers: &Timers) {
-        let salt = timers.salt(self.header().id(), self.timer_ref().run_count());
-        self.timer_ref().set_due(self.period.jittered(tick, salt));
+    /// Sets the due time of the next run to this tick, plus jitter.
+    fn set_due(&self, tick: Tick, shared: &Shared) {
+        let timer = self.cell_timer();
+        let salt = shared.jitter_salt(self.header().id(), timer.run_count());
+        timer.set_due(self.period.jittered(tick, salt));
     }
 
-    /// Queues the next turn, or ends the task where there is none.
-    fn reschedule(&self, pool: &Arc<Shared>, timers: &Timers) -> RunOutcome {
-        // Copied out: a calendar is user code, and not to be called under a lock.
+    /// Queues the next run, or ends the task if there is none.
+    fn reschedule(&self, pool: &Arc<pool::Shared>, shared: &Shared) -> RunOutcome {
+        // Copied out: a calendar is user code and must not run under a lock.
         let tick = *self.tick.lock();
-        let next = match catch(|| self.period.next(tick, &timers.clock)) {
+        let next = match catch(|| self.period.next(tick, &shared.clock)) {
             Ok(next) => next,
-            Err(payload) => {
-                let failure = Failure::from_panic(payload);
-                return if self.cell.fail(failure.clone()) {
-                    RunOutcome::Failed(failure)
-                } else {
-                    RunOutcome::Skipped
-                };
-            }
+            Err(payload) => return self.fail_with(Failure::from_panic(payload)),
         };
         match (next, self.me.upgrade()) {
             (Some(tick), Some(me)) => {
                 *self.tick.lock() = tick;
-                self.set_due(tick, timers);
-                timers.resubmit(pool, Task::of_cell(me));
-                // A cancel between the run and the queue has found nothing to take out.
+                self.set_due(tick, shared);
+                shared.resubmit(pool, Task::of_cell(me));
+                // A cancel between the run and the push has found nothing to remove.
                 if self.cell.state().is_cancelled() {
-                    timers.on_cancel(pool, self.header().id(), self.timer_ref());
+                    shared.task_cancelled(self.header().id(), self.cell_timer());
                 }
             }
             _ => {
@@ -86,25 +81,38 @@ impl PeriodicTask {
         }
         RunOutcome::Completed
     }
+
+    fn fail_with(&self, failure: Failure) -> RunOutcome {
+        if self.cell.fail(failure.clone()) {
+            RunOutcome::Failed(failure)
+        } else {
+            RunOutcome::Skipped
+        }
+    }
 }
 
 impl Runnable for PeriodicTask {
+    /// Runs the task once and queues the next run.
     fn run(&self) -> RunOutcome {
-        let service = self.pool.upgrade().zip(self.timers.upgrade());
-        let Some((pool, timers)) = service.filter(|(pool, timers)| timers.may_go_on(pool)) else {
+        let shared = self.shared.upgrade();
+        let pools = shared.and_then(|shared| shared.pool().map(|pool| (pool, shared)));
+        let eligible = pools
+            .filter(|(pool, shared)| shared.may_run(pool.ctl.load().state(), TimerKind::Periodic));
+        let Some((pool, shared)) = eligible else {
             self.cell
                 .cancel(CancelMode::LetRun, Cancellation::Requested);
             return RunOutcome::Skipped;
         };
-        let mut ran = self.cell.run_and_reset();
-        if matches!(ran, RunOutcome::Completed) {
-            ran = self.reschedule(&pool, &timers);
+        let mut outcome = self.cell.run_and_reset();
+        if matches!(outcome, RunOutcome::Completed) {
+            outcome = self.reschedule(&pool, &shared);
         }
-        if let (RunOutcome::Failed(failure), Some(on_failure)) = (&ran, &timers.on_failure) {
+        let on_failure = shared.options.on_periodic_failure.as_ref();
+        if let (RunOutcome::Failed(failure), Some(on_failure)) = (&outcome, on_failure) {
             let header = self.cell.header();
             ignore_panic(|| on_failure(header.id(), header.name(), failure));
         }
-        ran
+        outcome
     }
 
     fn run_and_reset(&self) -> RunOutcome {

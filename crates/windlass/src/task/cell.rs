@@ -468,7 +468,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
         };
         // After the runner was told and the waiters released: its pool may take its time.
         if let Some(timer) = self.timer.timer() {
-            ignore_panic(|| timer.cancelled(self.head.header.id()));
+            ignore_panic(|| timer.notify_cancelled(self.head.header.id()));
         }
         self.head.call(callbacks);
         true

@@ -48,13 +48,19 @@ impl MaybeTimer for Timer {
     }
 }
 
-/// What a timer is registered with: the scheduled pool, as far as its tasks know it.
+/// A scheduled pool, as the layers below it see it.
+///
+/// Tasks call it through their timers, which hold it weakly; the thread pool below the scheduled
+/// one calls it at shutdown. Nothing else leads from these layers to the scheduled pool.
 pub(crate) trait TimerService: Send + Sync {
-    /// Called after a scheduled task was cancelled; it may still be queued.
-    fn cancelled(&self, id: TaskId, timer: &Timer);
-
     /// Returns the time on the clock of the pool.
     fn now(&self) -> Instant;
+
+    /// Called after a scheduled task was cancelled; it may still be queued.
+    fn task_cancelled(&self, id: TaskId, timer: &Timer);
+
+    /// Called after the thread pool was shut down, before it checks whether it can terminate.
+    fn pool_shut_down(&self);
 }
 
 /// The number of runs of a periodic task that have ended.
@@ -150,10 +156,10 @@ impl Timer {
         self.due().saturating_duration_since(now)
     }
 
-    /// Tells the pool, if it still exists, that the task was cancelled.
-    pub(super) fn cancelled(&self, id: TaskId) {
+    /// Notifies the pool, if it still exists, that the task was cancelled.
+    pub(super) fn notify_cancelled(&self, id: TaskId) {
         if let Some(service) = self.service.upgrade() {
-            service.cancelled(id, self);
+            service.task_cancelled(id, self);
         }
     }
 }

@@ -1,0 +1,45 @@
+//! Submits a task that is due now or later, and the next run of a periodic one.
+
+use std::sync::Arc;
+
+use super::shared::{Shared, TimerKind};
+use crate::executor::RejectedExecution;
+use crate::pool;
+use crate::task::{Cancellation, Task};
+
+impl Shared {
+    /// Queues a task and starts a worker for it if needed, or rejects it by the pool's policy.
+    #[inline]
+    pub(super) fn submit(
+        &self,
+        pool: &Arc<pool::Shared>,
+        task: Task,
+    ) -> Result<(), RejectedExecution> {
+        if pool.is_shutdown() {
+            return pool.reject(task);
+        }
+        self.enqueue(pool, task).or_else(|task| pool.reject(task))
+    }
+
+    /// Queues the next run of a periodic task; cancels the task if the pool no longer runs it.
+    pub(super) fn resubmit(&self, pool: &Arc<pool::Shared>, task: Task) {
+        let queued = if self.may_run(pool.ctl.load().state(), TimerKind::Periodic) {
+            self.enqueue(pool, task)
+        } else {
+            Err(task)
+        };
+        if let Err(task) = queued {
+            task.cancel(Cancellation::Requested);
+        }
+    }
+
+    #[inline]
+    fn enqueue(&self, pool: &Arc<pool::Shared>, task: Task) -> Result<(), Task> {
+        let kind = TimerKind::of(&task);
+        pool.admit_queued(
+            task,
+            |task| self.queue.push(task),
+            |state| self.may_run(state, kind),
+        )
+    }
+}

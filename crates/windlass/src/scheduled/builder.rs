@@ -1,0 +1,143 @@
+//! The configuration of a scheduled pool.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::executor::ScheduledThreadPoolExecutor;
+use super::shared::{Options, Shared};
+use crate::pool::{self, ConfigError, Hooks, RejectedExecutionHandler, ThreadPoolExecutor};
+use crate::queue::BlockingQueue;
+use crate::task::{Failure, Task, TaskBuilder, TaskId};
+use crate::thread_factory::ThreadFactory;
+
+/// How long an idle worker beyond core waits for a task before it ends. Not zero: a pool without
+/// core workers would start and end a thread over and over while its one task is not due.
+const KEEP_ALIVE: Duration = Duration::from_millis(10);
+
+/// Sets up a [`ScheduledThreadPoolExecutor`].
+///
+/// ```
+/// use windlass::scheduled::ScheduledThreadPoolExecutor;
+///
+/// let pool = ScheduledThreadPoolExecutor::builder()
+///     .name("cron")
+///     .core_pool_size(2)
+///     .on_periodic_failure(|id, name, failure| eprintln!("{id} {name:?} ended: {failure}"))
+///     .build();
+/// # drop(pool);
+/// ```
+#[must_use = "a builder makes nothing until `build`"]
+pub struct Builder {
+    pool: pool::Builder,
+    options: Options,
+}
+
+impl ScheduledThreadPoolExecutor {
+    /// Creates a pool with this many core workers; zero is allowed.
+    #[must_use]
+    pub fn new(core_pool_size: u32) -> Self {
+        Self::builder().core_pool_size(core_pool_size).build()
+    }
+
+    /// Creates a builder with the default configuration.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
+impl Builder {
+    fn new() -> Self {
+        let pool = ThreadPoolExecutor::builder()
+            .core_pool_size(1)
+            .reuse_worker_after_panic(true);
+        Self {
+            pool,
+            options: Options::default(),
+        }
+    }
+
+    fn map(mut self, change: impl FnOnce(pool::Builder) -> pool::Builder) -> Self {
+        self.pool = change(self.pool);
+        self
+    }
+
+    /// Workers that are kept even when idle; zero is allowed, one unless set.
+    pub fn core_pool_size(self, size: u32) -> Self {
+        self.map(|pool| pool.core_pool_size(size))
+    }
+
+    /// Names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.map(|pool| pool.name(name))
+    }
+
+    /// What makes the threads.
+    pub fn thread_factory(self, factory: Arc<dyn ThreadFactory>) -> Self {
+        self.map(|pool| pool.shared_thread_factory(factory))
+    }
+
+    /// What happens to a task that comes after the shutdown.
+    pub fn rejection_handler(self, handler: Arc<dyn RejectedExecutionHandler>) -> Self {
+        self.map(|pool| pool.shared_rejection_handler(handler))
+    }
+
+    /// Called around every run, and at the end.
+    pub fn hooks(self, hooks: Arc<dyn Hooks>) -> Self {
+        self.map(|pool| pool.shared_hooks(hooks))
+    }
+
+    /// Called with the failure of a task without a handle, or of a hook.
+    pub fn uncaught_handler(self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
+        self.map(|pool| pool.uncaught_handler(handler))
+    }
+
+    /// Completes what each task is to carry: a name, a priority, a state.
+    pub fn prepare_tasks(
+        self,
+        prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.map(|pool| pool.prepare_tasks(prepare))
+    }
+
+    /// Called when a periodic task fails, which ends it; its handle has the failure too.
+    pub fn on_periodic_failure(
+        mut self,
+        handler: impl Fn(TaskId, Option<&str>, &Failure) + Send + Sync + 'static,
+    ) -> Self {
+        self.options.on_periodic_failure = Some(Arc::new(handler));
+        self
+    }
+
+    /// Wraps every run of a scheduled task: `decorate` is given the run, and has to call it once.
+    #[doc(alias = "decorateTask")]
+    pub fn decorate(mut self, decorate: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> Self {
+        self.options.decorate = Some(Arc::new(decorate));
+        self
+    }
+
+    /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
+    #[must_use]
+    pub fn build(self) -> ScheduledThreadPoolExecutor {
+        let shared = Arc::new(Shared::new(self.options));
+        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&shared.queue) as _;
+        let pool = self
+            .pool
+            .maximum_pool_size(u32::MAX)
+            .keep_alive(KEEP_ALIVE)
+            .shared_work_queue(queue)
+            .timer_service(Arc::clone(&shared) as _)
+            .build();
+        let pool = pool.unwrap_or_else(|error: ConfigError| unreachable!("{error}"));
+        shared.set_pool(pool.shared());
+        ScheduledThreadPoolExecutor::from_parts(pool, shared)
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! What the submitters and workers of one scheduled pool share.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use super::heap::TimerHeap;
+use super::settings::Settings;
+use crate::pool::{self, RunState};
+use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
+use crate::sync::clock::Clock;
+use crate::task::{Failure, Task, TaskId, Timer, nanos};
+
+/// Wraps each run of a scheduled task.
+pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// Called with a periodic task that failed, which has ended it.
+pub(super) type OnPeriodicFailure = Arc<dyn Fn(TaskId, Option<&str>, &Failure) + Send + Sync>;
+
+/// The part of a scheduled pool that the thread pool below it does not have.
+///
+/// The thread pool owns it, so that it lives as long as there is a worker or a user; it refers to
+/// the thread pool weakly.
+pub(super) struct Shared {
+    pub(super) queue: Arc<Blocking<TimerHeap>>,
+    pub(super) settings: Settings,
+    /// The clock of the pool, whatever clock a submitter has.
+    pub(super) clock: Clock,
+    pub(super) options: Options,
+    /// Differs from pool to pool and from process to process, and so does the jitter.
+    jitter_seed: u64,
+    /// Set once, before the pool is handed to its user.
+    pool: OnceLock<Weak<pool::Shared>>,
+}
+
+/// What is fixed for the life of the pool.
+#[derive(Default)]
+pub(super) struct Options {
+    pub(super) decorate: Option<Decorate>,
+    pub(super) on_periodic_failure: Option<OnPeriodicFailure>,
+}
+
+/// What decides whether a task still runs after a shutdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimerKind {
+    /// A task without a timer.
+    Immediate,
+    /// A task with a due time, in the nanoseconds of [`nanos`].
+    OneShot {
+        due: u64,
+    },
+    Periodic,
+}
+
+impl TimerKind {
+    pub(super) fn of(task: &Task) -> Self {
+        match task.timer() {
+            None => Self::Immediate,
+            Some(timer) if timer.is_periodic() => Self::Periodic,
+            Some(timer) => Self::OneShot {
+                due: timer.due_nanos(),
+            },
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn new(options: Options) -> Self {
+        let clock = Clock::current();
+        let heap = TimerHeap::new(clock.clone());
+        Self {
+            queue: Arc::new(Blocking::configured(
+                heap,
+                Fairness::Unfair,
+                Precedence::REMOVAL,
+            )),
+            settings: Settings::default(),
+            clock,
+            options,
+            jitter_seed: RandomState::new().hash_one(()),
+            pool: OnceLock::new(),
+        }
+    }
+
+    /// Connects the thread pool below, once.
+    pub(super) fn set_pool(&self, pool: &Arc<pool::Shared>) {
+        let unset = self.pool.set(Arc::downgrade(pool));
+        debug_assert!(unset.is_ok(), "a scheduled pool has one thread pool");
+    }
+
+    /// Returns the thread pool below, unless it is gone.
+    pub(super) fn pool(&self) -> Option<Arc<pool::Shared>> {
+        self.pool.get()?.upgrade()
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Returns a number that differs for each run of each task, for jitter.
+    pub(super) fn jitter_salt(&self, id: TaskId, run_count: u64) -> u64 {
+        self.jitter_seed ^ id.as_u64().rotate_left(32) ^ run_count
+    }
+
+    /// Returns whether a pool in this state runs a task of this kind.
+    pub(super) fn may_run(&self, state: RunState, kind: TimerKind) -> bool {
+        match state {
+            RunState::Running => true,
+            RunState::Shutdown => match kind {
+                TimerKind::Immediate => true,
+                TimerKind::OneShot { due } => {
+                    self.settings.runs_delayed() || due <= nanos(self.now())
+                }
+                TimerKind::Periodic => self.settings.continues_periodic(),
+            },
+            RunState::Stop | RunState::Tidying | RunState::Terminated => false,
+        }
+    }
+
+    /// Removes a task from the queue, if it is queued.
+    pub(super) fn remove(&self, pool: &pool::Shared, id: TaskId, timer: &Timer) -> Option<Task> {
+        let removed = self.queue.remove_with(|heap| heap.remove_task(id, timer));
+        pool.task_count.invalidate();
+        removed
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("queued", &self.queue.len())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

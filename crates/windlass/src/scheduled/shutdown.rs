@@ -1,0 +1,74 @@
+//! Tasks that will not run: cancelled, or not eligible after a shutdown.
+
+use std::time::Instant;
+
+use super::shared::{Shared, TimerKind};
+use crate::pool::{self, RunState};
+use crate::queue::BlockingQueue;
+use crate::task::{Cancellation, Failure, TaskId, Timer, TimerService};
+use crate::unwind::catch;
+
+impl Shared {
+    /// Sets whether periodic tasks continue after a shutdown; `false` takes effect at once.
+    pub(super) fn set_continue_periodic(&self, pool: &pool::Shared, yes: bool) {
+        self.settings.set_continue_periodic(yes);
+        if !yes {
+            self.apply_settings(pool);
+        }
+    }
+
+    /// Sets whether delayed tasks still run after a shutdown; `false` takes effect at once.
+    pub(super) fn set_run_delayed(&self, pool: &pool::Shared, yes: bool) {
+        self.settings.set_run_delayed(yes);
+        if !yes {
+            self.apply_settings(pool);
+        }
+    }
+
+    fn apply_settings(&self, pool: &pool::Shared) {
+        if pool.is_shutdown() {
+            self.cancel_ineligible(pool);
+        }
+    }
+
+    /// Removes and cancels what does not run after a shutdown; what is due stays.
+    fn cancel_ineligible(&self, pool: &pool::Shared) {
+        let ineligible = self.queue.retain(&mut |task| {
+            !task.is_cancelled() && self.may_run(RunState::Shutdown, TimerKind::of(task))
+        });
+        pool.task_count.invalidate();
+        for task in ineligible {
+            task.cancel(Cancellation::Requested);
+        }
+        pool.try_terminate();
+    }
+}
+
+impl TimerService for Shared {
+    fn now(&self) -> Instant {
+        self.now()
+    }
+
+    fn task_cancelled(&self, id: TaskId, timer: &Timer) {
+        if !self.settings.removes_on_cancel() {
+            return;
+        }
+        let Some(pool) = self.pool() else { return };
+        // Under the lock of the queue, and not by a look at the slot alone: the task may be on its
+        // way into the queue. Then either this finds it there, or whoever queues it finds it
+        // cancelled.
+        drop(self.remove(&pool, id, timer));
+        // The caller ignores panics, so that a panic of the `terminated` hook is reported here.
+        if pool.is_shutdown() {
+            if let Err(payload) = catch(|| pool.try_terminate()) {
+                pool.report(&Failure::from_panic(payload));
+            }
+        }
+    }
+
+    fn pool_shut_down(&self) {
+        if let Some(pool) = self.pool() {
+            self.cancel_ineligible(&pool);
+        }
+    }
+}
