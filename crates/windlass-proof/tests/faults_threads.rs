@@ -91,7 +91,7 @@ fn a_pool_survives_the_failure_of_any_thread() {
             .core_pool_size(4)
             .maximum_pool_size(24)
             .work_queue(ArrayBlockingQueue::new(10).unwrap())
-            .shared_thread_factory(Failing::at(n, panics))
+            .thread_factory(Failing::at(n, panics))
             .build()
             .unwrap();
         check(&format!("thread {n}, panics: {panics}"), &pool, false);

@@ -42,7 +42,7 @@ impl<const Q: usize> ReferenceStateMachine for Machine<Q> {
     type Transition = Step;
 
     fn init_state() -> BoxedStrategy<Model> {
-        let sizes = (1..4_u32).prop_flat_map(|maximum| (0..=maximum, Just(maximum)));
+        let sizes = (1..4_usize).prop_flat_map(|maximum| (0..=maximum, Just(maximum)));
         let setup = (sizes, select(&POLICIES), any::<bool>());
         let model = setup.prop_map(|((core, maximum), policy, eager)| {
             Model::new(Setup {
@@ -73,8 +73,8 @@ impl<const Q: usize> ReferenceStateMachine for Machine<Q> {
             2 => task.clone().prop_map(Step::CancelNow),
             2 => task.prop_map(Step::Remove),
             2 => Just(Step::Purge),
-            3 => (0..5_u32).prop_map(Step::SetCore),
-            3 => (0..5_u32).prop_map(Step::SetMaximum),
+            3 => (0..5_usize).prop_map(Step::SetCore),
+            3 => (0..5_usize).prop_map(Step::SetMaximum),
             2 => (0..4_usize).prop_map(Step::SetCapacity),
             1 => Just(Step::Prestart),
             1 => Just(Step::RetireIdle),

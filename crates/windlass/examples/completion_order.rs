@@ -24,7 +24,7 @@ fn ask(mirror: &'static str, millis: u64) -> &'static str {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let pool = executors::fixed_thread_pool(MIRRORS.len() as u32)?;
+    let pool = executors::fixed_thread_pool(MIRRORS.len())?;
 
     println!("All answers, as they come (asked in the order oslo, lima, pune, kyiv):");
     let service = CompletionService::new(pool.clone());

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pause = Arc::new(Pause::default());
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(2)
-        .shared_hooks(Arc::clone(&pause) as Arc<dyn Hooks>)
+        .hooks(Arc::clone(&pause) as Arc<dyn Hooks>)
         .build()?;
 
     println!("paused; ten tasks are submitted");

@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (report, reports) = channel();
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(2)
-        .shared_hooks(Arc::new(Timing(report)))
+        .hooks(Arc::new(Timing(report)))
         .build()?;
     let mut handles = Vec::new();
     for n in 0..60 {

@@ -11,7 +11,6 @@
 //! [builder](crate::ThreadPoolExecutor::builder) with a bounded one and a rejection policy.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
@@ -38,8 +37,8 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 /// assert_eq!(pool.submit(|| 1 + 1).unwrap().get().unwrap(), 2);
 /// ```
 #[doc(alias = "newFixedThreadPool")]
-pub fn fixed_thread_pool(threads: u32) -> Result<ThreadPoolExecutor, ConfigError> {
-    fixed_thread_pool_with(threads, Arc::new(DefaultThreadFactory::new()))
+pub fn fixed_thread_pool(threads: usize) -> Result<ThreadPoolExecutor, ConfigError> {
+    fixed_thread_pool_with(threads, DefaultThreadFactory::new())
 }
 
 /// Like [`fixed_thread_pool`], with threads from this factory.
@@ -48,14 +47,14 @@ pub fn fixed_thread_pool(threads: u32) -> Result<ThreadPoolExecutor, ConfigError
 ///
 /// [`ConfigError::ZeroMaximum`].
 pub fn fixed_thread_pool_with(
-    threads: u32,
-    factory: Arc<dyn ThreadFactory>,
+    threads: usize,
+    factory: impl ThreadFactory + 'static,
 ) -> Result<ThreadPoolExecutor, ConfigError> {
     ThreadPoolExecutor::builder()
         .core_pool_size(threads)
         .maximum_pool_size(threads)
         .keep_alive(Duration::ZERO)
-        .shared_thread_factory(factory)
+        .thread_factory(factory)
         .build()
 }
 
@@ -73,18 +72,18 @@ pub fn fixed_thread_pool_with(
 #[doc(alias = "newCachedThreadPool")]
 #[must_use]
 pub fn cached_thread_pool() -> ThreadPoolExecutor {
-    cached_thread_pool_with(Arc::new(DefaultThreadFactory::new()))
+    cached_thread_pool_with(DefaultThreadFactory::new())
 }
 
 /// Like [`cached_thread_pool`], with threads from this factory.
 #[must_use]
-pub fn cached_thread_pool_with(factory: Arc<dyn ThreadFactory>) -> ThreadPoolExecutor {
+pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadPoolExecutor {
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(0)
-        .maximum_pool_size(u32::MAX)
+        .maximum_pool_size(usize::MAX)
         .keep_alive(Duration::from_secs(60))
         .work_queue(SynchronousQueue::with_interchangeable_takers())
-        .shared_thread_factory(factory)
+        .thread_factory(factory)
         .build();
     pool.expect("these figures are valid")
 }
@@ -111,13 +110,13 @@ pub fn cached_thread_pool_with(factory: Arc<dyn ThreadFactory>) -> ThreadPoolExe
 #[doc(alias = "newSingleThreadExecutor")]
 #[must_use]
 pub fn single_thread_executor() -> Unconfigurable<ThreadPoolExecutor> {
-    single_thread_executor_with(Arc::new(DefaultThreadFactory::new()))
+    single_thread_executor_with(DefaultThreadFactory::new())
 }
 
 /// Like [`single_thread_executor`], with threads from this factory.
 #[must_use]
 pub fn single_thread_executor_with(
-    factory: Arc<dyn ThreadFactory>,
+    factory: impl ThreadFactory + 'static,
 ) -> Unconfigurable<ThreadPoolExecutor> {
     unconfigurable(fixed_thread_pool_with(1, factory).expect("one thread is a valid figure"))
 }
@@ -134,15 +133,15 @@ pub fn single_thread_executor_with(
 /// ```
 #[doc(alias = "newScheduledThreadPool")]
 #[must_use]
-pub fn scheduled_thread_pool(threads: u32) -> ScheduledThreadPoolExecutor {
+pub fn scheduled_thread_pool(threads: usize) -> ScheduledThreadPoolExecutor {
     ScheduledThreadPoolExecutor::new(threads)
 }
 
 /// Like [`scheduled_thread_pool`], with threads from this factory.
 #[must_use]
 pub fn scheduled_thread_pool_with(
-    threads: u32,
-    factory: Arc<dyn ThreadFactory>,
+    threads: usize,
+    factory: impl ThreadFactory + 'static,
 ) -> ScheduledThreadPoolExecutor {
     ScheduledThreadPoolExecutor::builder()
         .core_pool_size(threads)
@@ -316,7 +315,7 @@ impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
 /// assert_eq!(executors::optimal_pool_size(8, 0.5, 0.0), 4);
 /// ```
 #[must_use]
-pub fn optimal_pool_size(cores: u32, utilisation: f64, wait_to_compute: f64) -> u32 {
+pub fn optimal_pool_size(cores: usize, utilisation: f64, wait_to_compute: f64) -> usize {
     let utilisation = if utilisation.is_finite() {
         utilisation.clamp(0.0, 1.0)
     } else {
@@ -327,7 +326,7 @@ pub fn optimal_pool_size(cores: u32, utilisation: f64, wait_to_compute: f64) -> 
     } else {
         0.0
     };
-    let threads = f64::from(cores) * utilisation * (1.0 + ratio);
+    let threads = cores as f64 * utilisation * (1.0 + ratio);
     // `as` saturates, and no pool is that large anyway.
-    (threads.round() as u32).max(1)
+    (threads.round() as usize).max(1)
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::thread;
+use crate::sync::{arc_dyn, thread};
 use crate::unwind::ignore_panic;
 
 /// What a new thread has to run.
@@ -57,6 +57,19 @@ pub trait ThreadFactory: Send + Sync + fmt::Debug {
     /// Whatever keeps the thread from being made. A body that is dropped unrun counts as refused.
     #[doc(alias = "newThread")]
     fn new_thread(&self, body: ThreadBody) -> io::Result<()>;
+}
+
+impl<F: ThreadFactory + ?Sized> ThreadFactory for Arc<F> {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        (**self).new_thread(body)
+    }
+}
+
+/// Returns the factory as the pools keep it.
+pub(crate) fn shared(factory: impl ThreadFactory + 'static) -> Arc<dyn ThreadFactory> {
+    arc_dyn(factory, |factory| {
+        Arc::new(factory) as Arc<dyn ThreadFactory>
+    })
 }
 
 /// Numbers the factories of the process, for the `N` in `pool-N-thread-M`.

@@ -17,7 +17,7 @@ use windlass::testing::PATIENCE;
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)
@@ -84,7 +84,7 @@ fn a_factory_that_keeps_no_promise_is_not_asked_for_ever() {
     ] {
         let factory = Hoarding::default();
         let pool = sized(1, 2)
-            .shared_work_queue(queue)
+            .work_queue(queue)
             .thread_factory(factory.clone())
             .build()
             .unwrap();

@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 type Service<T> = CompletionService<T, ThreadPoolExecutor>;
 
-fn service<T: Send + 'static>(threads: u32) -> Service<T> {
+fn service<T: Send + 'static>(threads: usize) -> Service<T> {
     CompletionService::new(executors::fixed_thread_pool(threads).unwrap())
 }
 

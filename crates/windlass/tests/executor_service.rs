@@ -38,7 +38,7 @@ impl Executor for Elsewhere {
     }
 }
 
-fn fixed(threads: u32) -> ThreadPoolExecutor {
+fn fixed(threads: usize) -> ThreadPoolExecutor {
     executors::fixed_thread_pool(threads).unwrap()
 }
 

@@ -188,7 +188,7 @@ fn a_terminated_that_fails_on_the_last_worker_is_reported_and_the_pool_ends() {
 }
 
 /// A pool that can be paused: workers wait at a gate before their tasks.
-fn pausable(workers: u32) -> (ThreadPoolExecutor, Gate) {
+fn pausable(workers: usize) -> (ThreadPoolExecutor, Gate) {
     let gate = Gate::new();
     let theirs = gate.clone();
     let hooks = Told::new().before(move |_| {

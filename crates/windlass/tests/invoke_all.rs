@@ -47,7 +47,7 @@ fn received<T>(receiver: &Receiver<T>) -> T {
     receiver.recv_timeout(PATIENCE).expect("nothing came")
 }
 
-fn fixed(threads: u32) -> ThreadPoolExecutor {
+fn fixed(threads: usize) -> ThreadPoolExecutor {
     executors::fixed_thread_pool(threads).unwrap()
 }
 
@@ -104,11 +104,11 @@ fn a_failing_task_does_not_fail_the_call() {
 /// ES-042
 #[test]
 fn all_handles_come_back_done_and_in_input_order() {
-    const TASKS: u32 = 5;
+    const TASKS: usize = 5;
     let gates: Vec<_> = (0..=TASKS).map(|_| Gate::new()).collect();
-    gates[TASKS as usize].open();
-    let body = |n: u32| {
-        let (mine, next) = (gates[n as usize].clone(), gates[n as usize + 1].clone());
+    gates[TASKS].open();
+    let body = |n: usize| {
+        let (mine, next) = (gates[n].clone(), gates[n + 1].clone());
         move || {
             next.pass_uninterruptibly();
             mine.open();

@@ -52,7 +52,7 @@ fn received<T>(receiver: &Receiver<T>) -> T {
     receiver.recv_timeout(PATIENCE).expect("nothing came")
 }
 
-fn fixed(threads: u32) -> ThreadPoolExecutor {
+fn fixed(threads: usize) -> ThreadPoolExecutor {
     executors::fixed_thread_pool(threads).unwrap()
 }
 

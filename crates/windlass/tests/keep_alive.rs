@@ -18,7 +18,7 @@ use windlass::{ExecutorService, Submit, ThreadPoolExecutor, interrupt};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)

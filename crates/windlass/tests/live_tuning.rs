@@ -23,7 +23,7 @@ use windlass::{Submit, ThreadPoolExecutor, interrupt};
 const HOUR: Duration = Duration::from_secs(3600);
 const MOMENT: Duration = Duration::from_millis(1);
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)
@@ -31,7 +31,7 @@ fn sized(core: u32, maximum: u32) -> Builder {
 }
 
 /// A pool on that clock with that many idle core workers.
-fn prestarted(core: u32, clock: &TestClock) -> ThreadPoolExecutor {
+fn prestarted(core: usize, clock: &TestClock) -> ThreadPoolExecutor {
     let pool = clock.enter(|| sized(core, core).build().unwrap());
     assert_eq!(pool.prestart_all_core_threads(), core as usize);
     await_idle(&pool, core as usize);
@@ -76,7 +76,7 @@ fn setters_keep_core_at_most_maximum_and_maximum_above_zero() {
     assert_eq!((pool.core_pool_size(), pool.maximum_pool_size()), (0, 4));
 }
 
-struct CoreExceeds(u32, u32);
+struct CoreExceeds(usize, usize);
 
 impl From<CoreExceeds> for ConfigError {
     fn from(CoreExceeds(core, maximum): CoreExceeds) -> Self {
@@ -202,7 +202,7 @@ fn a_smaller_maximum_sheds_busy_workers_after_their_tasks() {
 #[test]
 fn a_pool_that_is_retuned_all_its_life_has_the_right_size_in_every_phase() {
     const N: usize = 4;
-    let (n, clock) = (u32::try_from(N).unwrap(), TestClock::new());
+    let (n, clock) = (N, TestClock::new());
     let (threads, blockers) = (Counting::default(), Blockers::default());
     let builder = sized(n, 3 * n)
         .thread_factory(threads.clone())
@@ -243,7 +243,7 @@ fn a_pool_that_is_retuned_all_its_life_has_the_right_size_in_every_phase() {
 /// TPE-066
 #[test]
 fn a_task_that_changes_the_core_size_is_not_interrupted_by_that() {
-    const TASKS: u32 = 100;
+    const TASKS: usize = 100;
     let pool = sized(TASKS, TASKS).build().unwrap();
     pool.prestart_all_core_threads();
     let together = Arc::new(Barrier::new(TASKS as usize));
@@ -277,11 +277,11 @@ fn no_change_of_the_configuration_interrupts_a_task() {
     let (over, inside) = (Arc::new(AtomicBool::new(false)), pool.clone());
     let tuned = Arc::clone(&over);
     let tuner = interrupt::spawn(move || {
-        for round in 0..256_u32 {
+        for round in 0..256_usize {
             inside.set_core_pool_size(round % 3).unwrap();
             inside.set_maximum_pool_size(2 + round % 3).unwrap();
             inside
-                .set_keep_alive(MOMENT * (1 + (round % 2) * 1000))
+                .set_keep_alive(MOMENT * if round % 2 == 0 { 1 } else { 1001 })
                 .unwrap();
             inside
                 .set_allow_core_thread_timeout(round % 2 == 0)
@@ -373,7 +373,7 @@ fn retire_idle_reaches_core_workers_that_may_time_out() {
 
 /// A pool of at most two over a resizable queue with one place; one worker is busy, one task
 /// queued.
-fn resizable(blockers: &Blockers, maximum: u32) -> ThreadPoolExecutor {
+fn resizable(blockers: &Blockers, maximum: usize) -> ThreadPoolExecutor {
     let pool = sized(1, maximum)
         .work_queue(ResizableBlockingQueue::with_capacity(1).unwrap())
         .build()
@@ -447,7 +447,7 @@ fn only_a_resizable_queue_can_be_resized() {
     ];
     for queue in fixed {
         let room = queue.remaining_capacity();
-        let pool = sized(1, 1).shared_work_queue(queue).build().unwrap();
+        let pool = sized(1, 1).work_queue(queue).build().unwrap();
         let refused = pool.set_queue_capacity(5);
         assert_eq!(refused, Err(CapacityError::NotResizable));
         assert_eq!(pool.queue().remaining_capacity(), room);

@@ -19,13 +19,13 @@ use windlass::{
     Executor, ExecutorService, InvokeError, Submit, ThreadPoolExecutor, executors, interrupt,
 };
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)
 }
 
-fn bounded(core: u32, maximum: u32, capacity: usize) -> ThreadPoolExecutor {
+fn bounded(core: usize, maximum: usize, capacity: usize) -> ThreadPoolExecutor {
     let queue = LinkedBlockingQueue::with_capacity(capacity).unwrap();
     sized(core, maximum).work_queue(queue).build().unwrap()
 }

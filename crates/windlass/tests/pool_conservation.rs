@@ -178,8 +178,8 @@ impl Policy {
             .core_pool_size(1)
             .maximum_pool_size(3)
             .keep_alive(Duration::from_micros(200))
-            .shared_work_queue(queue)
-            .shared_rejection_handler(self.handler())
+            .work_queue(queue)
+            .rejection_handler(self.handler())
             .build()
             .unwrap();
         thread::scope(|scope| {

@@ -18,14 +18,14 @@ use windlass::testing::Latch;
 use windlass::thread_factory::{DefaultThreadFactory, ThreadFactory};
 use windlass::{Submit, ThreadPoolExecutor};
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)
 }
 
 /// The configuration with and without a factory and a handler, in every combination.
-fn combinations(core: u32, maximum: u32, threads: &Counting) -> [Builder; 4] {
+fn combinations(core: usize, maximum: usize, threads: &Counting) -> [Builder; 4] {
     [
         sized(core, maximum),
         sized(core, maximum).thread_factory(threads.clone()),
@@ -107,7 +107,7 @@ fn keep_alive_reads_back_exactly() {
 fn the_thread_factory_is_the_very_one_that_was_given_last() {
     let first: Arc<dyn ThreadFactory> = Arc::new(DefaultThreadFactory::named("first"));
     let second: Arc<dyn ThreadFactory> = Arc::new(DefaultThreadFactory::named("second"));
-    let builder = sized(1, 1).shared_thread_factory(Arc::clone(&first));
+    let builder = sized(1, 1).thread_factory(Arc::clone(&first));
     let pool = builder.build().unwrap();
     assert!(Arc::ptr_eq(&pool.thread_factory(), &first));
     pool.set_thread_factory(Arc::clone(&second));
@@ -125,7 +125,7 @@ fn the_rejection_handler_is_the_very_one_that_was_given_last() {
         })
     };
     let (first, second) = (handler(1), handler(2));
-    let builder = sized(1, 1).shared_rejection_handler(Arc::clone(&first));
+    let builder = sized(1, 1).rejection_handler(Arc::clone(&first));
     let pool = builder.build().unwrap();
     assert!(Arc::ptr_eq(&pool.rejection_handler(), &first));
     pool.set_rejection_handler(Arc::clone(&second));
@@ -215,7 +215,7 @@ fn the_longest_keep_alive_means_never() {
 /// TPE-010
 #[test]
 fn an_enormous_maximum_is_reported_as_given_and_tasks_run() {
-    for maximum in [(1 << 29) - 1, 1 << 29, (1 << 29) + 1, u32::MAX] {
+    for maximum in [(1 << 29) - 1, 1 << 29, (1 << 29) + 1, usize::MAX] {
         let builder = sized(0, maximum).work_queue(SynchronousQueue::new());
         let pool = builder.build().unwrap();
         assert_eq!(pool.maximum_pool_size(), maximum);
@@ -227,8 +227,8 @@ fn an_enormous_maximum_is_reported_as_given_and_tasks_run() {
 /// TPE-010
 #[test]
 fn an_enormous_core_size_is_no_hindrance_either() {
-    let pool = sized(u32::MAX, u32::MAX).build().unwrap();
-    assert_eq!(pool.core_pool_size(), u32::MAX);
+    let pool = sized(usize::MAX, usize::MAX).build().unwrap();
+    assert_eq!(pool.core_pool_size(), usize::MAX);
     assert_eq!(pool.submit(|| 7).unwrap().get().unwrap(), 7);
     finish(&pool);
 }

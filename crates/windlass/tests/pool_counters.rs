@@ -283,7 +283,7 @@ fn one_snapshot_says_it_all() {
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(1)
         .maximum_pool_size(2)
-        .shared_work_queue(queue)
+        .work_queue(queue)
         .build()
         .unwrap();
     let blocker = Blocker::occupy(&pool, 1);

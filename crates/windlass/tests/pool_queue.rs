@@ -34,7 +34,7 @@ fn without_workers() -> ThreadPoolExecutor {
 #[test]
 fn the_queue_is_the_one_given_and_holds_what_waits_only() {
     let queue: Arc<dyn BlockingQueue<Task>> = Arc::new(LinkedBlockingQueue::new());
-    let pool = fixed(1).shared_work_queue(Arc::clone(&queue));
+    let pool = fixed(1).work_queue(Arc::clone(&queue));
     let pool = pool.build().unwrap();
     let blocker = Blocker::occupy(&pool, 1);
     let waiting: Vec<_> = (0..4).map(|_| pool.execute(|| ()).unwrap()).collect();

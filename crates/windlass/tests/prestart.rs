@@ -8,7 +8,7 @@ use threads::{Counting, await_idle, finish};
 use windlass::executors::fixed_thread_pool_with;
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
 
-fn pool_of(core: u32, threads: &Counting) -> ThreadPoolExecutor {
+fn pool_of(core: usize, threads: &Counting) -> ThreadPoolExecutor {
     fixed_thread_pool_with(core, std::sync::Arc::new(threads.clone())).unwrap()
 }
 

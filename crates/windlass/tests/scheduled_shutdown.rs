@@ -118,7 +118,7 @@ const WORKERS: usize = 4;
 impl Matrix {
     fn new((delayed, periodic, removes): (bool, bool, bool)) -> Self {
         let clock = TestClock::new();
-        let pool = pool_on(&clock, u32::try_from(WORKERS).unwrap());
+        let pool = pool_on(&clock, WORKERS);
         pool.set_run_delayed_after_shutdown(delayed);
         pool.set_continue_periodic_after_shutdown(periodic);
         pool.set_remove_on_cancel(removes);

@@ -16,7 +16,7 @@ use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
 const MILLI: Duration = Duration::from_millis(1);
 
-fn counted(clock: &TestClock, core: u32) -> (ScheduledThreadPoolExecutor, Counting) {
+fn counted(clock: &TestClock, core: usize) -> (ScheduledThreadPoolExecutor, Counting) {
     let threads = Counting::default();
     let builder = ScheduledThreadPoolExecutor::builder()
         .core_pool_size(core)
@@ -155,7 +155,7 @@ fn a_busy_pool_follows_its_core_size_down_and_up() {
         let first = MILLI * 100 * n;
         drop(pool.schedule_at_fixed_rate(first, SECOND, || ()).unwrap());
     }
-    for size in [10_u32, 7, 13] {
+    for size in [10_usize, 7, 13] {
         pool.pool().set_core_pool_size(size).unwrap();
         advance_until(&clock, "the size", || {
             pool.stats().pool_size == size as usize

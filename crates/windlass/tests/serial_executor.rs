@@ -13,7 +13,7 @@ use windlass::testing::{Gate, within_patience};
 use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use windlass::{Submit, ThreadPoolExecutor, executors};
 
-fn fixed(threads: u32) -> ThreadPoolExecutor {
+fn fixed(threads: usize) -> ThreadPoolExecutor {
     executors::fixed_thread_pool(threads).unwrap()
 }
 

@@ -48,7 +48,7 @@ fn one_factory_prepares_every_task_and_its_product_is_seen_everywhere() {
     let seen = Arc::new(Seen::default());
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(1)
-        .shared_hooks(Arc::clone(&seen) as Arc<dyn Hooks>)
+        .hooks(Arc::clone(&seen) as Arc<dyn Hooks>)
         .prepare_tasks({
             let births = Arc::clone(&births);
             move |task| task.attach(Birth(births.fetch_add(1, Ordering::SeqCst)))

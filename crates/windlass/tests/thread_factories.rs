@@ -86,7 +86,7 @@ impl ThreadFactory for Flaky {
     }
 }
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)

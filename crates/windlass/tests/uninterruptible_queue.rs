@@ -91,11 +91,11 @@ impl BlockingQueue<Task> for Deaf {
     }
 }
 
-fn pool_over(queue: &Arc<Deaf>, core: u32, threads: &Counting) -> ThreadPoolExecutor {
+fn pool_over(queue: &Arc<Deaf>, core: usize, threads: &Counting) -> ThreadPoolExecutor {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .keep_alive(Duration::MAX)
-        .shared_work_queue(Arc::clone(queue) as _)
+        .work_queue(Arc::clone(queue))
         .thread_factory(threads.clone())
         .build()
         .unwrap()

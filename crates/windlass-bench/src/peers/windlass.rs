@@ -12,7 +12,6 @@ pub(crate) struct Windlass(ThreadPoolExecutor);
 
 /// A builder for a pool of fixed size.
 pub(super) fn fixed(workers: usize) -> Builder {
-    let workers = u32::try_from(workers).expect("a number of threads");
     ThreadPoolExecutor::builder()
         .core_pool_size(workers)
         .maximum_pool_size(workers)

@@ -16,7 +16,6 @@ impl Peer for WindlassScheduled {
 
 impl Pool for WindlassScheduled {
     fn with_workers(workers: usize) -> Self {
-        let workers = u32::try_from(workers).expect("a number of threads");
         let pool = executors::scheduled_thread_pool(workers);
         pool.pool().prestart_all_core_threads();
         Self(pool)

@@ -210,10 +210,9 @@ fn set(
     scheduled: Option<&ScheduledThreadPoolExecutor>,
     setting: Setting,
 ) -> Outcome {
-    let size = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
     let done = match setting {
-        Setting::Core(core) => pool.set_core_pool_size(size(core)),
-        Setting::Max(max) => pool.set_maximum_pool_size(size(max)),
+        Setting::Core(core) => pool.set_core_pool_size(core),
+        Setting::Max(max) => pool.set_maximum_pool_size(max),
         Setting::KeepAlive(time) => pool.set_keep_alive(time),
         Setting::CoreTimeout(allow) => pool.set_allow_core_thread_timeout(allow),
         Setting::Policy(policy) => {

@@ -30,20 +30,19 @@ pub(super) fn build(
     spec: &ThreadPoolSpec,
     hooks: Arc<dyn Hooks>,
 ) -> Result<ThreadPoolExecutor, Refused> {
-    let size = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
     let keep_alive = match spec.keep_alive {
         KeepAlive::Never => NEVER,
         KeepAlive::After(time) => time,
     };
     pool::ThreadPoolExecutor::builder()
-        .core_pool_size(size(spec.core))
-        .maximum_pool_size(size(spec.max))
+        .core_pool_size(spec.core)
+        .maximum_pool_size(spec.max)
         .keep_alive(keep_alive)
         .allow_core_thread_timeout(spec.core_timeout.unwrap_or(false))
-        .shared_work_queue(queue(spec.queue)?)
+        .work_queue(queue(spec.queue)?)
         .thread_factory(Limited::new(spec.factory_limit))
-        .shared_rejection_handler(policy(spec.policy))
-        .shared_hooks(hooks)
+        .rejection_handler(policy(spec.policy))
+        .hooks(hooks)
         .build()
         .map_err(|_| Refused::Figures)
 }

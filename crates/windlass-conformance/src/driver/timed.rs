@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 pub(super) fn build(spec: &ScheduledSpec, hooks: Arc<dyn Hooks>) -> ScheduledThreadPoolExecutor {
     // Tasks are known by the id of their handle; names are given by the map from ids to names.
     let pool = ScheduledThreadPoolExecutor::builder()
-        .core_pool_size(u32::try_from(spec.core).unwrap_or(u32::MAX))
+        .core_pool_size(spec.core)
         .rejection_handler(plain::policy(spec.policy))
         .prepare_tasks(|task| match NAME.take() {
             Some(name) => task.name(name),

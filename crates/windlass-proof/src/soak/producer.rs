@@ -139,8 +139,8 @@ fn treat(stage: &Stage, mut handle: TaskHandle<u64>, random: &mut Rng) {
 /// Changes what can be changed while a pool runs.
 fn tune(pool: &ThreadPoolExecutor, random: &mut Rng) {
     let _ = match random.u8(..6) {
-        0 => pool.set_core_pool_size(random.u32(..4)),
-        1 => pool.set_maximum_pool_size(random.u32(1..6)),
+        0 => pool.set_core_pool_size(random.usize(..4)),
+        1 => pool.set_maximum_pool_size(random.usize(1..6)),
         2 => pool.set_keep_alive(Duration::from_micros(random.u64(1..5_000))),
         3 => pool.set_allow_core_thread_timeout(random.bool()),
         4 => {

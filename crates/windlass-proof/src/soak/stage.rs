@@ -147,17 +147,17 @@ impl Stage {
             queue = Arc::new(SeededQueue::new(Bug::LosesOneOf(3)));
         }
         let mut builder = ThreadPoolExecutor::builder()
-            .core_pool_size(random.u32(1..3))
-            .maximum_pool_size(random.u32(3..6))
+            .core_pool_size(random.usize(1..3))
+            .maximum_pool_size(random.usize(3..6))
             .keep_alive(Duration::from_micros(random.u64(100..5_000)))
-            .shared_work_queue(queue)
-            .shared_rejection_handler(policy)
+            .work_queue(queue)
+            .rejection_handler(policy)
             .grow_eagerly(random.bool())
             .reuse_worker_after_panic(random.bool())
             .uncaught_handler(|_| ());
         let hooks = random.bool().then(Arc::<Counts>::default);
         if let Some(hooks) = &hooks {
-            builder = builder.shared_hooks(Arc::clone(hooks) as Arc<dyn Hooks>);
+            builder = builder.hooks(Arc::clone(hooks) as Arc<dyn Hooks>);
         }
         let pool = builder.build().expect("core is below the maximum");
         let name = format!("pool ({queue_name}, {policy_name})");
@@ -166,7 +166,7 @@ impl Stage {
 
     fn scheduled(random: &mut Rng) -> Arc<Self> {
         let builder = ScheduledThreadPoolExecutor::builder()
-            .core_pool_size(random.u32(1..4))
+            .core_pool_size(random.usize(1..4))
             .uncaught_handler(|_| ());
         let pool = builder.build();
         pool.set_remove_on_cancel(random.bool());

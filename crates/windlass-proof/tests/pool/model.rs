@@ -42,8 +42,8 @@ pub(crate) enum Policy {
 pub(crate) struct Setup {
     pub(crate) queue: QueueKind,
     pub(crate) policy: Policy,
-    pub(crate) core: u32,
-    pub(crate) maximum: u32,
+    pub(crate) core: usize,
+    pub(crate) maximum: usize,
     pub(crate) eager: bool,
 }
 
@@ -64,8 +64,8 @@ pub(crate) enum Step {
     CancelNow(usize),
     Remove(usize),
     Purge,
-    SetCore(u32),
-    SetMaximum(u32),
+    SetCore(usize),
+    SetMaximum(usize),
     SetCapacity(usize),
     Prestart,
     RetireIdle,
@@ -106,10 +106,10 @@ pub(crate) struct Model {
     pub(crate) setup: Setup,
     pub(crate) state: PoolState,
     capacity: Option<usize>,
-    pub(crate) workers: u32,
-    pub(crate) largest: u32,
+    pub(crate) workers: usize,
+    pub(crate) largest: usize,
     /// Threads made so far.
-    pub(crate) made: u32,
+    pub(crate) made: usize,
     pub(crate) running: Vec<usize>,
     pub(crate) queued: Vec<usize>,
     pub(crate) tasks: Vec<TaskModel>,
@@ -153,7 +153,7 @@ impl Model {
         self.state == PoolState::Running
     }
 
-    fn add_worker(&mut self, first: Option<usize>, limit: u32) -> bool {
+    fn add_worker(&mut self, first: Option<usize>, limit: usize) -> bool {
         let allowed = self.is_running() || (first.is_none() && !self.queued.is_empty());
         if !allowed || self.workers >= limit {
             return false;
@@ -372,7 +372,7 @@ impl Model {
             Step::SetCore(size) if size > self.setup.maximum => Answer::Yes(false),
             Step::SetCore(size) => {
                 let former = std::mem::replace(&mut self.setup.core, size);
-                let wanted = self.queued.len().min(size.saturating_sub(former) as usize);
+                let wanted = self.queued.len().min(size.saturating_sub(former));
                 for _ in 0..wanted {
                     self.add_worker(None, size);
                 }

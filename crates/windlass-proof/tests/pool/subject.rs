@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ struct Guarded {
 /// Counts the threads that it makes.
 #[derive(Debug)]
 struct Counting {
-    made: Arc<AtomicU32>,
+    made: Arc<AtomicUsize>,
     factory: DefaultThreadFactory,
 }
 
@@ -51,7 +51,7 @@ impl ThreadFactory for Counting {
 
 pub(crate) struct Subject {
     pool: ThreadPoolExecutor,
-    made: Arc<AtomicU32>,
+    made: Arc<AtomicUsize>,
     tasks: Vec<Guarded>,
 }
 
@@ -90,8 +90,8 @@ impl Subject {
             .core_pool_size(setup.core)
             .maximum_pool_size(setup.maximum)
             .keep_alive(Duration::from_secs(3600))
-            .shared_work_queue(queue(setup.queue))
-            .shared_rejection_handler(handler(setup.policy))
+            .work_queue(queue(setup.queue))
+            .rejection_handler(handler(setup.policy))
             .grow_eagerly(setup.eager)
             .uncaught_handler(|_| ())
             .build()

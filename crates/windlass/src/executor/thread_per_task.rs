@@ -10,7 +10,7 @@ use crate::sync::Mutex;
 use crate::sync::clock::Clock;
 use crate::task::Task;
 use crate::termination::Termination;
-use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
+use crate::thread_factory::{self, DefaultThreadFactory, ThreadBody, ThreadFactory};
 use crate::unwind::{catch, discard_payload};
 
 /// Starts a thread for every task, without any bound.
@@ -79,14 +79,14 @@ impl ThreadPerTaskExecutor {
     /// Makes an executor with the default threads.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_factory(Arc::new(DefaultThreadFactory::new()))
+        Self::with_factory(DefaultThreadFactory::new())
     }
 
     /// Makes an executor whose threads come from this factory.
     #[must_use]
-    pub fn with_factory(factory: Arc<dyn ThreadFactory>) -> Self {
+    pub fn with_factory(factory: impl ThreadFactory + 'static) -> Self {
         Self {
-            factory,
+            factory: thread_factory::shared(factory),
             shared: Arc::new(Shared {
                 clock: Clock::current(),
                 ..Shared::default()

@@ -12,7 +12,11 @@ use crate::queue::{
 use crate::sync::model;
 use crate::task::Task;
 
-fn pool(core: u32, maximum: u32, queue: impl BlockingQueue<Task> + 'static) -> ThreadPoolExecutor {
+fn pool(
+    core: usize,
+    maximum: usize,
+    queue: impl BlockingQueue<Task> + 'static,
+) -> ThreadPoolExecutor {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)

@@ -19,7 +19,7 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 
 const LONG: Duration = Duration::from_secs(60);
 
-fn sized(core: u32, maximum: u32) -> Builder {
+fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(core)
         .maximum_pool_size(maximum)
@@ -407,7 +407,7 @@ fn a_thread_that_is_promised_and_does_not_come() {
 fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
     model(|| {
         let factory = Arc::new(Unreliable::that(Unreliability::Forgets));
-        let builder = sized(1, 2).shared_thread_factory(Arc::clone(&factory) as _);
+        let builder = sized(1, 2).thread_factory(Arc::clone(&factory));
         let (pool, books) = (builder.build().unwrap(), Books::default());
         let theirs = (pool.clone(), books.clone());
         let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
@@ -594,7 +594,7 @@ struct Told {
     ended: AtomicUsize,
 }
 
-impl Hooks for Arc<Told> {
+impl Hooks for Told {
     fn before_execute(&self, _: &TaskInfo) {
         self.before.fetch_add(1, Ordering::SeqCst);
     }

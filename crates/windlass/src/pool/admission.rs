@@ -114,9 +114,9 @@ impl Shared {
     }
 
     /// Whether there is at least one task for each worker, and a worker more may be started.
-    fn all_are_busy(&self, workers: u32) -> bool {
+    fn all_are_busy(&self, workers: usize) -> bool {
         let busy = self.roster.snapshot().active + self.queue.len();
-        workers < self.settings.maximum() && busy >= workers as usize
+        workers < self.settings.maximum() && busy >= workers
     }
 
     /// The second look, after a task has been queued.

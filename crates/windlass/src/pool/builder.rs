@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use super::executor::ThreadPoolExecutor;
 use super::hooks::Hooks;
-use super::rejection::{AbortPolicy, RejectedExecutionHandler};
+use super::rejection::{self, AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Settings, SettingsSnapshot};
 use super::shared::{Options, Shared};
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use crate::sync::{arc_dyn, available_parallelism};
 use crate::task::{Failure, Task, TaskBuilder, TimerService};
-use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
+use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
 /// Sets up a [`ThreadPoolExecutor`].
 ///
@@ -38,8 +39,8 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 /// ```
 #[must_use = "a builder makes nothing until `build`"]
 pub struct Builder {
-    core: Option<u32>,
-    maximum: Option<u32>,
+    core: Option<usize>,
+    maximum: Option<usize>,
     keep_alive: Duration,
     core_timeout: bool,
     queue: Option<WorkQueue>,
@@ -72,13 +73,13 @@ impl Builder {
     }
 
     /// Workers that are kept even when idle; zero is allowed.
-    pub fn core_pool_size(mut self, size: u32) -> Self {
+    pub fn core_pool_size(mut self, size: usize) -> Self {
         self.core = Some(size);
         self
     }
 
     /// The most workers there may be; unless set, as many as core workers, and at least one.
-    pub fn maximum_pool_size(mut self, size: u32) -> Self {
+    pub fn maximum_pool_size(mut self, size: usize) -> Self {
         self.maximum = Some(size);
         self
     }
@@ -101,42 +102,22 @@ impl Builder {
         self
     }
 
-    /// The queue in which tasks wait for a worker, where you keep hold of it too.
-    pub fn shared_work_queue(self, queue: Arc<dyn BlockingQueue<Task>>) -> Self {
-        self.work_queue(queue)
-    }
-
     /// What makes the threads; a factory takes precedence over a [`name`](Self::name).
-    pub fn thread_factory(self, factory: impl ThreadFactory + 'static) -> Self {
-        self.shared_thread_factory(Arc::new(factory))
-    }
-
-    /// What makes the threads, where you keep hold of it too.
-    pub fn shared_thread_factory(mut self, factory: Arc<dyn ThreadFactory>) -> Self {
-        self.factory = Some(factory);
+    pub fn thread_factory(mut self, factory: impl ThreadFactory + 'static) -> Self {
+        self.factory = Some(thread_factory::shared(factory));
         self
     }
 
     /// What happens to a task that cannot be taken.
-    pub fn rejection_handler(self, handler: impl RejectedExecutionHandler + 'static) -> Self {
-        self.shared_rejection_handler(Arc::new(handler))
-    }
-
-    /// What happens to a task that cannot be taken, where you keep hold of the handler too.
-    pub fn shared_rejection_handler(mut self, handler: Arc<dyn RejectedExecutionHandler>) -> Self {
-        self.handler = handler;
+    pub fn rejection_handler(mut self, handler: impl RejectedExecutionHandler + 'static) -> Self {
+        self.handler = rejection::shared(handler);
         self
     }
 
     /// Called around every task, and at the end.
-    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
-        self.shared_hooks(Arc::new(hooks))
-    }
-
-    /// Called around every task, and at the end, where you keep hold of the hooks too.
-    pub fn shared_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
         self.options.takes_times = hooks.wants_times();
-        self.options.hooks = Some(hooks);
+        self.options.hooks = Some(arc_dyn(hooks, |hooks| Arc::new(hooks) as Arc<dyn Hooks>));
         self
     }
 
@@ -192,7 +173,7 @@ impl Builder {
     ///
     /// [`ConfigError`].
     pub fn build(self) -> Result<ThreadPoolExecutor, ConfigError> {
-        let core = self.core.unwrap_or_else(default_parallelism);
+        let core = self.core.unwrap_or_else(available_parallelism);
         let settings = Settings::new(SettingsSnapshot {
             core,
             maximum: self.maximum.unwrap_or_else(|| core.max(1)),
@@ -211,10 +192,6 @@ impl Builder {
         let shared = Shared::new(settings, queue, factory, self.handler, self.options);
         Ok(ThreadPoolExecutor::new(shared))
     }
-}
-
-fn default_parallelism() -> u32 {
-    u32::try_from(crate::sync::available_parallelism()).unwrap_or(u32::MAX)
 }
 
 impl fmt::Debug for Builder {

@@ -46,7 +46,7 @@ const COUNT_BITS: u32 = 29;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
 /// The most workers that a pool can have.
-pub(crate) const MAX_WORKERS: u32 = (1 << COUNT_BITS) - 1;
+pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
 #[derive(Debug)]
 pub(crate) struct Ctl(AtomicU64);
@@ -56,8 +56,8 @@ pub(crate) struct Ctl(AtomicU64);
 pub(crate) struct CtlSnapshot(u64);
 
 impl CtlSnapshot {
-    pub(super) fn new(state: RunState, workers: u64) -> Self {
-        Self(((state as u64) << COUNT_BITS) | workers)
+    pub(super) fn new(state: RunState, workers: usize) -> Self {
+        Self(((state as u64) << COUNT_BITS) | workers as u64)
     }
 
     pub(crate) fn state(self) -> RunState {
@@ -65,8 +65,8 @@ impl CtlSnapshot {
     }
 
     #[inline]
-    pub(crate) fn workers(self) -> u32 {
-        u32::try_from(self.0 & COUNT_MASK).unwrap_or(MAX_WORKERS)
+    pub(crate) fn workers(self) -> usize {
+        usize::try_from(self.0 & COUNT_MASK).unwrap_or(MAX_WORKERS)
     }
 
     #[inline]
@@ -112,7 +112,7 @@ impl Ctl {
             .0
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
                 let now = CtlSnapshot(word);
-                (now.state() < state).then(|| CtlSnapshot::new(state, word & COUNT_MASK).0)
+                (now.state() < state).then(|| CtlSnapshot::new(state, now.workers()).0)
             });
     }
 
@@ -136,7 +136,7 @@ mod tests {
     fn state_and_count_do_not_touch_each_other() {
         for state in STATES {
             for workers in [0, 1, MAX_WORKERS - 1, MAX_WORKERS] {
-                let moment = CtlSnapshot::new(state, u64::from(workers));
+                let moment = CtlSnapshot::new(state, workers);
                 assert_eq!((moment.state(), moment.workers()), (state, workers));
             }
         }

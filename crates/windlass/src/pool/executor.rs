@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ctl::RunState;
-use super::rejection::RejectedExecutionHandler;
+use super::rejection::{self, RejectedExecutionHandler};
 use super::settings::ConfigError;
 use super::shared::Shared;
 use super::spawn::SizeLimit;
@@ -15,7 +15,7 @@ use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
 use crate::sync::mutant;
 use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
-use crate::thread_factory::ThreadFactory;
+use crate::thread_factory::{self, ThreadFactory};
 
 /// A pool of worker threads with core and maximum size, keep-alive, any work queue, rejection
 /// policies, hooks, and everything changeable while it runs.
@@ -107,7 +107,7 @@ impl ThreadPoolExecutor {
 impl ThreadPoolExecutor {
     /// Workers that are kept even when idle.
     #[must_use]
-    pub fn core_pool_size(&self) -> u32 {
+    pub fn core_pool_size(&self) -> usize {
         self.shared().settings.core()
     }
 
@@ -119,15 +119,14 @@ impl ThreadPoolExecutor {
     /// # Errors
     ///
     /// [`ConfigError::CoreExceedsMaximum`], and nothing is changed.
-    pub fn set_core_pool_size(&self, size: u32) -> Result<(), ConfigError> {
+    pub fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError> {
         let shared = self.shared();
         let former = shared.settings.change(|new| new.core = size)?;
         if shared.ctl.load().workers() > size {
             shared.roster.nudge_all();
         } else if size > former.core && !mutant!("pool_grows_for_nobody") {
             // As many as there is work for; it may be done before all of them are there.
-            let queued = u32::try_from(shared.queue.len()).unwrap_or(u32::MAX);
-            for _ in 0..queued.min(size - former.core) {
+            for _ in 0..shared.queue.len().min(size - former.core) {
                 if shared.add_worker(None, SizeLimit::Core).is_err() || shared.queue.is_empty() {
                     break;
                 }
@@ -138,7 +137,7 @@ impl ThreadPoolExecutor {
 
     /// The most workers there may be.
     #[must_use]
-    pub fn maximum_pool_size(&self) -> u32 {
+    pub fn maximum_pool_size(&self) -> usize {
         self.shared().settings.maximum()
     }
 
@@ -148,7 +147,7 @@ impl ThreadPoolExecutor {
     /// # Errors
     ///
     /// [`ConfigError::ZeroMaximum`] or [`ConfigError::CoreExceedsMaximum`]; nothing is changed.
-    pub fn set_maximum_pool_size(&self, size: u32) -> Result<(), ConfigError> {
+    pub fn set_maximum_pool_size(&self, size: usize) -> Result<(), ConfigError> {
         let shared = self.shared();
         shared.settings.change(|new| new.maximum = size)?;
         if shared.ctl.load().workers() > size {
@@ -207,8 +206,8 @@ impl ThreadPoolExecutor {
     }
 
     /// Changes what makes the threads, for those made from now on.
-    pub fn set_thread_factory(&self, factory: Arc<dyn ThreadFactory>) {
-        self.shared().set_factory(factory);
+    pub fn set_thread_factory(&self, factory: impl ThreadFactory + 'static) {
+        self.shared().set_factory(thread_factory::shared(factory));
     }
 
     /// What happens to a task that cannot be taken.
@@ -219,8 +218,8 @@ impl ThreadPoolExecutor {
 
     /// Changes what happens to a task that cannot be taken.
     #[doc(alias = "setRejectedExecutionHandler")]
-    pub fn set_rejection_handler(&self, handler: Arc<dyn RejectedExecutionHandler>) {
-        self.shared().handler.set(handler);
+    pub fn set_rejection_handler(&self, handler: impl RejectedExecutionHandler + 'static) {
+        self.shared().handler.set(rejection::shared(handler));
     }
 
     /// Changes how many tasks may wait, where the queue can; gives the former bound.

@@ -57,6 +57,24 @@ pub trait Hooks: Send + Sync {
     fn terminated(&self) {}
 }
 
+impl<H: Hooks + ?Sized> Hooks for Arc<H> {
+    fn wants_times(&self) -> bool {
+        (**self).wants_times()
+    }
+
+    fn before_execute(&self, task: &TaskInfo) {
+        (**self).before_execute(task);
+    }
+
+    fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+        (**self).after_execute(task, outcome);
+    }
+
+    fn terminated(&self) {
+        (**self).terminated();
+    }
+}
+
 /// How a task ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::queue::BlockingQueue;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, arc_dyn};
 use crate::task::{Cancellation, Task};
 
 /// Decides about a task that a pool cannot take: it is shut down, or its queue is full and it has
@@ -76,6 +76,21 @@ where
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         self(task, pool)
     }
+}
+
+impl<H: RejectedExecutionHandler + ?Sized> RejectedExecutionHandler for Arc<H> {
+    fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
+        (**self).rejected(task, pool)
+    }
+}
+
+/// Returns the handler as the pool keeps it.
+pub(super) fn shared(
+    handler: impl RejectedExecutionHandler + 'static,
+) -> Arc<dyn RejectedExecutionHandler> {
+    arc_dyn(handler, |handler| {
+        Arc::new(handler) as Arc<dyn RejectedExecutionHandler>
+    })
 }
 
 /// Gives the task back, with what the pool looked like: the default.

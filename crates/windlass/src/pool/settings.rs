@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// What a pool is not to be set to. The former value stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub enum ConfigError {
     /// More core threads than threads in all.
     CoreExceedsMaximum {
         /// The core size asked for, or in force.
-        core: u32,
+        core: usize,
         /// The maximum size asked for, or in force.
-        maximum: u32,
+        maximum: usize,
     },
     /// Core threads that time out at once would be made and ended without pause.
     ZeroKeepAlive,
@@ -46,8 +46,8 @@ impl Error for ConfigError {}
 /// The figures as they are given at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SettingsSnapshot {
-    pub(crate) core: u32,
-    pub(crate) maximum: u32,
+    pub(crate) core: usize,
+    pub(crate) maximum: usize,
     pub(crate) keep_alive: Duration,
     pub(crate) core_timeout: bool,
 }
@@ -74,8 +74,8 @@ impl SettingsSnapshot {
 #[derive(Debug)]
 pub(crate) struct Settings {
     writing: Mutex<()>,
-    core: AtomicU32,
-    maximum: AtomicU32,
+    core: AtomicUsize,
+    maximum: AtomicUsize,
     /// In nanoseconds; what does not fit is for ever.
     keep_alive: AtomicU64,
     core_timeout: AtomicBool,
@@ -86,19 +86,19 @@ impl Settings {
         let values = values.check()?;
         Ok(Self {
             writing: Mutex::new(()),
-            core: AtomicU32::new(values.core),
-            maximum: AtomicU32::new(values.maximum),
+            core: AtomicUsize::new(values.core),
+            maximum: AtomicUsize::new(values.maximum),
             keep_alive: AtomicU64::new(nanos(values.keep_alive)),
             core_timeout: AtomicBool::new(values.core_timeout),
         })
     }
 
     #[inline]
-    pub(crate) fn core(&self) -> u32 {
+    pub(crate) fn core(&self) -> usize {
         self.core.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn maximum(&self) -> u32 {
+    pub(crate) fn maximum(&self) -> usize {
         self.maximum.load(Ordering::SeqCst)
     }
 

@@ -45,9 +45,9 @@ pub struct PoolStats {
     /// How often the pool could not take a task and left it to the rejection handler.
     pub rejected_count: u64,
     /// Workers that are kept even when idle.
-    pub core_pool_size: u32,
+    pub core_pool_size: usize,
     /// The most workers there may be.
-    pub maximum_pool_size: u32,
+    pub maximum_pool_size: usize,
 }
 
 /// How far the life of an executor has come.

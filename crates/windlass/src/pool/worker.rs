@@ -310,7 +310,7 @@ mod tests {
     ];
 
     /// All that a worker may see, over small numbers.
-    fn all_cases() -> impl Iterator<Item = (RunState, u32, SettingsSnapshot, bool, bool)> {
+    fn all_cases() -> impl Iterator<Item = (RunState, usize, SettingsSnapshot, bool, bool)> {
         let numbers = (1..=4).flat_map(|maximum| (0..=maximum).map(move |core| (core, maximum)));
         let settings = numbers.flat_map(|(core, maximum)| {
             [false, true].map(|core_timeout| SettingsSnapshot {
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_worker_leaves_for_four_reasons_only() {
         for (state, workers, settings, timed_out, empty) in all_cases() {
-            let seen = CtlSnapshot::new(state, u64::from(workers));
+            let seen = CtlSnapshot::new(state, workers);
             let next = decide(seen, settings, timed_out, || empty);
             let stopped = state >= RunState::Stop;
             let finished = state == RunState::Shutdown && empty;
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn workers_that_all_time_out_leave_as_many_as_are_needed() {
         for (_, at_first, settings, _, empty) in all_cases() {
-            let mut workers = u64::from(at_first);
+            let mut workers = at_first;
             let next = loop {
                 let seen = CtlSnapshot::new(RunState::Running, workers);
                 match decide(seen, settings, true, || empty) {
@@ -371,8 +371,8 @@ mod tests {
             } else {
                 settings.core
             };
-            let needed = u64::from(core.max(u32::from(!empty)));
-            assert_eq!(workers, needed.min(u64::from(at_first)));
+            let needed = core.max(usize::from(!empty));
+            assert_eq!(workers, needed.min(at_first));
             assert_ne!(next, NextAction::ExitIfUnchanged);
         }
     }

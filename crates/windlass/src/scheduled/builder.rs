@@ -36,7 +36,7 @@ pub struct Builder {
 impl ScheduledThreadPoolExecutor {
     /// Creates a pool with this many core workers; zero is allowed.
     #[must_use]
-    pub fn new(core_pool_size: u32) -> Self {
+    pub fn new(core_pool_size: usize) -> Self {
         Self::builder().core_pool_size(core_pool_size).build()
     }
 
@@ -63,7 +63,7 @@ impl Builder {
     }
 
     /// Workers that are kept even when idle; zero is allowed, one unless set.
-    pub fn core_pool_size(self, size: u32) -> Self {
+    pub fn core_pool_size(self, size: usize) -> Self {
         self.map(|pool| pool.core_pool_size(size))
     }
 
@@ -73,18 +73,18 @@ impl Builder {
     }
 
     /// What makes the threads.
-    pub fn thread_factory(self, factory: Arc<dyn ThreadFactory>) -> Self {
-        self.map(|pool| pool.shared_thread_factory(factory))
+    pub fn thread_factory(self, factory: impl ThreadFactory + 'static) -> Self {
+        self.map(|pool| pool.thread_factory(factory))
     }
 
     /// What happens to a task that comes after the shutdown.
-    pub fn rejection_handler(self, handler: Arc<dyn RejectedExecutionHandler>) -> Self {
-        self.map(|pool| pool.shared_rejection_handler(handler))
+    pub fn rejection_handler(self, handler: impl RejectedExecutionHandler + 'static) -> Self {
+        self.map(|pool| pool.rejection_handler(handler))
     }
 
     /// Called around every run, and at the end.
-    pub fn hooks(self, hooks: Arc<dyn Hooks>) -> Self {
-        self.map(|pool| pool.shared_hooks(hooks))
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        self.map(|pool| pool.hooks(hooks))
     }
 
     /// Called with the failure of a task without a handle, or of a hook.
@@ -123,9 +123,9 @@ impl Builder {
         let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&shared.queue) as _;
         let pool = self
             .pool
-            .maximum_pool_size(u32::MAX)
+            .maximum_pool_size(usize::MAX)
             .keep_alive(KEEP_ALIVE)
-            .shared_work_queue(queue)
+            .work_queue(queue)
             .timer_service(Arc::clone(&shared) as _)
             .build();
         let pool = pool.unwrap_or_else(|error: ConfigError| unreachable!("{error}"));

@@ -36,6 +36,7 @@ pub(crate) fn carries(mutant: &str) -> bool {
 }
 
 mod adaptive_spin;
+mod arc_dyn;
 pub(crate) mod clock;
 mod once_box;
 mod parker;
@@ -83,6 +84,7 @@ pub(crate) fn lock_with_backoff<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(crate) use adaptive_spin::AdaptiveSpin;
+pub(crate) use arc_dyn::arc_dyn;
 pub(crate) use clock::Deadline;
 pub(crate) use mutant;
 pub(crate) use once_box::OnceBox;

@@ -188,7 +188,7 @@ impl Blocker {
 }
 
 /// A pool of as many workers, and no more.
-pub(crate) fn fixed(workers: u32) -> Builder {
+pub(crate) fn fixed(workers: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(workers)
         .maximum_pool_size(workers)

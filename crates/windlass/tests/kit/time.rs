@@ -12,7 +12,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// A pool whose workers read this clock.
-pub(crate) fn pool_on(clock: &TestClock, core: u32) -> ScheduledThreadPoolExecutor {
+pub(crate) fn pool_on(clock: &TestClock, core: usize) -> ScheduledThreadPoolExecutor {
     clock.enter(|| ScheduledThreadPoolExecutor::new(core))
 }
 
