@@ -72,6 +72,49 @@ fn by_default_a_shutdown_cancels_periodic_tasks() {
     assert!(ends(&pool));
 }
 
+/// Returns why the task was cancelled.
+fn reason(mut task: ScheduledHandle<()>) -> Cancellation {
+    match task.get() {
+        Err(ExecutionError::Cancelled(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_a_shutdown_cancels_names_the_shutdown_and_what_a_drop_cancels_the_drop() {
+    let end: [(fn(ScheduledThreadPoolExecutor), Cancellation); 2] = [
+        (|pool| pool.shutdown(), Cancellation::Shutdown),
+        (drop, Cancellation::PoolDropped),
+    ];
+    for (end, expected) in end {
+        let pool = ScheduledThreadPoolExecutor::new(1);
+        pool.set_run_delayed_after_shutdown(false);
+        let delayed = pool.schedule(HOUR, || ()).unwrap();
+        let periodic = pool.schedule_at_fixed_rate(HOUR, HOUR, || ()).unwrap();
+        let requested = pool.schedule(HOUR, || ()).unwrap();
+        assert!(requested.cancel());
+        end(pool);
+        assert_eq!(reason(delayed), expected);
+        assert_eq!(reason(periodic), expected);
+        assert_eq!(reason(requested), Cancellation::Requested);
+    }
+}
+
+#[test]
+fn a_periodic_task_that_runs_during_the_shutdown_names_the_shutdown() {
+    let pool = ScheduledThreadPoolExecutor::new(1);
+    let gate = Gate::new();
+    let blocker = gate.clone();
+    let task = pool
+        .schedule_at_fixed_rate(Duration::ZERO, HOUR, move || drop(blocker.pass()))
+        .unwrap();
+    gate.await_waiting(1);
+    pool.shutdown();
+    gate.open();
+    assert_eq!(reason(task), Cancellation::Shutdown);
+    assert!(ends(&pool));
+}
+
 /// STP-063
 #[test]
 fn with_the_periodic_policy_on_repetition_outlives_the_shutdown() {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use time::{HOUR, Log, SECOND, await_idle, await_wake_up_in, pool_on, step};
 use windlass::clock::TestClock;
-use windlass::error::RejectionReason;
+use windlass::error::{Cancellation, ExecutionError, RejectionReason};
 use windlass::scheduled::{Calendar, MissedRuns, Period};
 use windlass::testing::{until, within_patience};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor};
@@ -132,7 +132,8 @@ fn a_calendar_is_followed_until_it_has_no_time_left() {
         assert_eq!(log.next(), start + DAY * 30 * month);
     }
     let (outcome, runs) = within_patience("the end", move || (task.get(), task.runs()));
-    assert!(outcome.unwrap_err().is_cancelled());
+    let ended = ExecutionError::Cancelled(Cancellation::ScheduleEnded);
+    assert_eq!(outcome, Err(ended));
     assert_eq!(runs, 3);
     await_idle(&pool, 1);
     assert_eq!(clock.next_wake_up(), None);

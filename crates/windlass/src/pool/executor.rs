@@ -46,7 +46,7 @@ struct Handle(Arc<Shared>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        crate::unwind::ignore_panic(|| self.0.shutdown());
+        crate::unwind::ignore_panic(|| self.0.shutdown_because(Cancellation::PoolDropped));
     }
 }
 

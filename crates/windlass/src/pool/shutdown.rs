@@ -9,11 +9,16 @@ use crate::unwind::catch;
 impl Shared {
     /// Takes nothing new; what is queued is still run.
     pub(crate) fn shutdown(&self) {
+        self.shutdown_because(Cancellation::Shutdown);
+    }
+
+    /// Shuts down; tasks that are cancelled by it get this reason.
+    pub(crate) fn shutdown_because(&self, reason: Cancellation) {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
         self.nudge_blocked();
         if let Some(timers) = &self.options.timers {
-            timers.pool_shut_down();
+            timers.pool_shut_down(reason);
         }
         self.try_terminate();
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shared::{Shared, TimerKind};
 use crate::executor::RejectedExecution;
 use crate::pool;
-use crate::task::{Cancellation, Task};
+use crate::task::Task;
 
 impl Shared {
     /// Queues a task and starts a worker for it if needed, or rejects it by the pool's policy.
@@ -29,7 +29,7 @@ impl Shared {
             Err(task)
         };
         if let Err(task) = queued {
-            task.cancel(Cancellation::Requested);
+            task.cancel(self.shutdown_reason());
         }
     }
 

@@ -289,7 +289,7 @@ mod tests {
     use super::TimerHeap;
     use crate::queue::Discipline;
     use crate::sync::clock::{self, Clock, TestClock};
-    use crate::task::{Task, TaskBuilder, TaskHandle, TaskId, Timer, TimerService};
+    use crate::task::{Cancellation, Task, TaskBuilder, TaskHandle, TaskId, Timer, TimerService};
 
     struct NoService;
     impl TimerService for NoService {
@@ -299,7 +299,7 @@ mod tests {
 
         fn task_cancelled(&self, _id: TaskId, _timer: &Timer) {}
 
-        fn pool_shut_down(&self) {}
+        fn pool_shut_down(&self, _reason: Cancellation) {}
     }
 
     fn due_at(heap: &mut TimerHeap, due: Instant, name: u64) -> TaskHandle<()> {

@@ -75,11 +75,17 @@ impl PeriodicTask {
                 }
             }
             _ => {
-                self.cell
-                    .cancel(CancelMode::LetRun, Cancellation::Requested);
+                let reason = Cancellation::ScheduleEnded;
+                self.cell.cancel(CancelMode::LetRun, reason);
             }
         }
         RunOutcome::Completed
+    }
+
+    /// Cancels the task instead of running it.
+    fn cancel_run(&self, reason: Cancellation) -> RunOutcome {
+        self.cell.cancel(CancelMode::LetRun, reason);
+        RunOutcome::Skipped
     }
 
     fn fail_with(&self, failure: Failure) -> RunOutcome {
@@ -94,15 +100,15 @@ impl PeriodicTask {
 impl Runnable for PeriodicTask {
     /// Runs the task once and queues the next run.
     fn run(&self) -> RunOutcome {
-        let shared = self.shared.upgrade();
-        let pools = shared.and_then(|shared| shared.pool().map(|pool| (pool, shared)));
-        let eligible = pools
-            .filter(|(pool, shared)| shared.may_run(pool.ctl.load().state(), TimerKind::Periodic));
-        let Some((pool, shared)) = eligible else {
-            self.cell
-                .cancel(CancelMode::LetRun, Cancellation::Requested);
-            return RunOutcome::Skipped;
+        let Some(shared) = self.shared.upgrade() else {
+            return self.cancel_run(Cancellation::PoolDropped);
         };
+        let Some(pool) = shared.pool() else {
+            return self.cancel_run(Cancellation::PoolDropped);
+        };
+        if !shared.may_run(pool.ctl.load().state(), TimerKind::Periodic) {
+            return self.cancel_run(shared.shutdown_reason());
+        }
         let mut outcome = self.cell.run_and_reset();
         if matches!(outcome, RunOutcome::Completed) {
             outcome = self.reschedule(&pool, &shared);

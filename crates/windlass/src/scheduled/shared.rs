@@ -10,7 +10,7 @@ use super::settings::Settings;
 use crate::pool::{self, RunState};
 use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Task, TaskId, Timer, nanos};
+use crate::task::{Cancellation, Failure, Task, TaskId, Timer, nanos};
 
 /// Wraps each run of a scheduled task.
 pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
@@ -32,6 +32,8 @@ pub(super) struct Shared {
     jitter_seed: u64,
     /// Set once, before the pool is handed to its user.
     pool: OnceLock<Weak<pool::Shared>>,
+    /// Why tasks are cancelled after a shutdown: set by the first one.
+    shutdown_reason: OnceLock<Cancellation>,
 }
 
 /// What is fixed for the life of the pool.
@@ -80,6 +82,7 @@ impl Shared {
             options,
             jitter_seed: RandomState::new().hash_one(()),
             pool: OnceLock::new(),
+            shutdown_reason: OnceLock::new(),
         }
     }
 
@@ -92,6 +95,17 @@ impl Shared {
     /// Returns the thread pool below, unless it is gone.
     pub(super) fn pool(&self) -> Option<Arc<pool::Shared>> {
         self.pool.get()?.upgrade()
+    }
+
+    /// Records why the pool was shut down; the first reason stays.
+    pub(super) fn set_shutdown_reason(&self, reason: Cancellation) {
+        let _ = self.shutdown_reason.set(reason);
+    }
+
+    /// Returns the reason for tasks that are cancelled because the pool was shut down.
+    pub(super) fn shutdown_reason(&self) -> Cancellation {
+        let reason = self.shutdown_reason.get().copied();
+        reason.unwrap_or(Cancellation::Shutdown)
     }
 
     pub(super) fn now(&self) -> Instant {

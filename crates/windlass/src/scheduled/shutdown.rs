@@ -38,7 +38,7 @@ impl Shared {
         });
         pool.task_count.invalidate();
         for task in ineligible {
-            task.cancel(Cancellation::Requested);
+            task.cancel(self.shutdown_reason());
         }
         pool.try_terminate();
     }
@@ -66,7 +66,8 @@ impl TimerService for Shared {
         }
     }
 
-    fn pool_shut_down(&self) {
+    fn pool_shut_down(&self, reason: Cancellation) {
+        self.set_shutdown_reason(reason);
         if let Some(pool) = self.pool() {
             self.cancel_ineligible(&pool);
         }

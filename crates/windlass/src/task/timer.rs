@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use super::error::Cancellation;
 use super::header;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::clock;
@@ -60,7 +61,10 @@ pub(crate) trait TimerService: Send + Sync {
     fn task_cancelled(&self, id: TaskId, timer: &Timer);
 
     /// Called after the thread pool was shut down, before it checks whether it can terminate.
-    fn pool_shut_down(&self);
+    ///
+    /// Tasks that will not run are cancelled with `reason`: a shutdown, or that the pool was
+    /// dropped.
+    fn pool_shut_down(&self, reason: Cancellation);
 }
 
 /// The number of runs of a periodic task that have ended.
