@@ -1,8 +1,8 @@
 //! How is a task stopped, and how long does one wait for it?
 //!
-//! Three tools: a timed get, which gives up waiting and leaves the task alone; `cancel`, which
-//! gives up the result; `cancel_now`, which also interrupts the code that runs. Interruption is
-//! cooperative: Windlass's own waits end, and code that computes asks `interrupt::check`.
+//! Three tools: a timed get, which stops waiting and leaves the task alone; `cancel`, which gives up
+//! the result; `cancel_now`, which also interrupts the code that runs. Interruption is cooperative:
+//! Windlass's own waits end, and code that computes calls `interrupt::check`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use windlass::prelude::*;
 use windlass::{InvokeError, interrupt};
 
-/// Counts primes until it is done or told to stop.
+/// Counts primes until it is done or interrupted.
 fn primes_below(bound: u32) -> Result<usize, interrupt::Interrupted> {
     let mut count = 0;
     for n in 2..bound {
@@ -35,13 +35,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("   after all: {:?} primes", slow.get()??);
 
-    println!("2. cancel_now interrupts a computation that would take for ever.");
+    println!("2. cancel_now interrupts a computation that would take forever.");
     let mut endless = pool.submit(|| primes_below(u32::MAX))?;
     let _ = endless.wait_timeout(Duration::from_millis(10));
     assert!(endless.cancel_now());
     println!("   {}", endless.get().expect_err("cancelled"));
 
-    println!("3. A dropped handle detaches its task, unless it is told to cancel on drop.");
+    println!("3. A dropped handle detaches its task, unless it cancels on drop.");
     let guarded = pool.submit(|| primes_below(u32::MAX))?.cancel_on_drop();
     let control = guarded.control();
     drop(guarded);
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("5. invoke_any with a deadline: the first success, or none in time.");
     let none = pool.invoke_any_timeout([|| primes_below(u32::MAX)], Duration::from_millis(10));
     assert!(matches!(none, Err(InvokeError::TimedOut)));
-    println!("   {}", none.expect_err("it takes for ever"));
+    println!("   {}", none.expect_err("it takes forever"));
 
     pool.close();
     println!("Nothing is left running: {pool:?}");

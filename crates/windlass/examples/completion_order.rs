@@ -1,6 +1,6 @@
 //! How are results handled as they come, instead of in the order of submission?
 //!
-//! With a `CompletionService`: it gives handles back in the order in which their tasks end, so one
+//! With a `CompletionService`: it returns handles in the order in which their tasks complete, so one
 //! slow task does not hold up the results behind it. The same search is done twice: all answers as
 //! they come, and the first good one only.
 
@@ -14,13 +14,13 @@ use windlass::{CompletionService, interrupt};
 const MIRRORS: [(&str, u64); 4] = [("oslo", 60), ("lima", 20), ("pune", 40), ("kyiv", 5)];
 
 /// Asks a mirror, which takes its time.
-fn ask(mirror: &'static str, millis: u64) -> &'static str {
+fn ask(mirror: &'static str, millis: u64) -> Result<&'static str, String> {
     let waited = interrupt::sleep(Duration::from_millis(millis));
-    assert!(mirror != "kyiv", "kyiv is out of order");
-    match waited {
-        Ok(()) => mirror,
-        Err(_) => "interrupted",
+    waited.map_err(|error| format!("{mirror}: {error}"))?;
+    if mirror == "kyiv" {
+        return Err("kyiv is out of order".to_owned());
     }
+    Ok(mirror)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut order = Vec::new();
     for _ in MIRRORS {
-        match service.take()?.get() {
+        match service.take()?.get()? {
             Ok(mirror) => order.push(mirror),
             Err(error) => println!("  {error}"),
         }
@@ -41,21 +41,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("  {order:?}");
     assert_eq!(order.len(), MIRRORS.len() - 1);
 
-    println!("The first answer only; the others are told to stop:");
+    println!("The first answer only; the others are cancelled:");
     let controls: Vec<_> = MIRRORS
         .into_iter()
         .map(|(mirror, millis)| service.submit(move || ask(mirror, millis)))
         .collect::<Result<_, _>>()?;
     let first = loop {
-        if let Ok(mirror) = service.take()?.get() {
+        if let Ok(mirror) = service.take()?.get()? {
             break mirror;
         }
     };
-    let stopped = controls
+    let cancelled = controls
         .iter()
         .filter(|control| control.cancel_now())
         .count();
-    println!("  {first} answered first; {stopped} were stopped");
+    println!("  {first} answered first; {cancelled} were cancelled");
     pool.close();
     Ok(())
 }

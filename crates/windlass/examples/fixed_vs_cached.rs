@@ -1,7 +1,7 @@
 //! Fixed or cached: what is the difference between the two pools that everybody starts with?
 //!
 //! The same burst goes to both. The fixed pool has its threads and queues the rest; the cached
-//! pool makes a thread for whatever finds none idle, which is quick for a few short tasks and
+//! pool starts a thread for whatever finds none idle, which is quick for a few short tasks and
 //! ruinous for many long ones.
 
 use std::error::Error;
@@ -30,12 +30,13 @@ fn burst(name: &str, pool: &ThreadPoolExecutor) -> Result<(), Box<dyn Error>> {
     println!("{name}:");
     println!("  threads at most         {}", pool.largest_pool_size());
     println!("  queued after the burst  {queued}");
-    println!(
-        "  core and maximum        {} and {}",
-        pool.core_pool_size(),
-        pool.maximum_pool_size()
-    );
-    println!("  idle threads end after  {:?}", pool.keep_alive());
+    let (core, maximum) = (pool.core_pool_size(), pool.maximum_pool_size());
+    if core == maximum {
+        println!("  core and maximum        {core}; idle threads stay");
+    } else {
+        println!("  core and maximum        {core}, and as many as are needed");
+        println!("  idle threads end after  {:?}", pool.keep_alive());
+    }
     Ok(())
 }
 

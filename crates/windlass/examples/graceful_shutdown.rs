@@ -1,6 +1,6 @@
-//! How does a program end without losing work, and without waiting for ever?
+//! How does a program end without losing work, and without waiting forever?
 //!
-//! In two steps: `shutdown` refuses new tasks and lets those that were taken finish, for a while;
+//! In two steps: `shutdown` rejects new tasks and lets accepted ones finish, for a while;
 //! then `shutdown_now` interrupts what still runs and hands back what never started, to be saved
 //! for the next time.
 
@@ -10,7 +10,8 @@ use std::time::Duration;
 use windlass::interrupt;
 use windlass::prelude::*;
 
-/// Ends the pool: in order within `patience`, else at once. Gives the tasks that never started.
+/// Shuts the pool down, abruptly if it takes longer than `patience`. Returns the tasks that never
+/// started.
 fn stop(
     pool: &ThreadPoolExecutor,
     patience: Duration,

@@ -2,7 +2,7 @@
 //!
 //! Everything but the kind of queue. More core workers start at once if there is work for them;
 //! fewer let the surplus go when its keep-alive is over, or at once with `retire_idle`; a lower
-//! maximum sends idle workers home immediately.
+//! maximum retires idle workers immediately.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ fn show(what: &str, pool: &ThreadPoolExecutor) {
     } = pool.stats();
     let room = room.map_or("any number".to_owned(), |room| room.to_string());
     println!(
-        "{what:<44} workers {pool_size}, busy {active_count}, queued {queue_len}, \
-         room for {room}, refused {rejected_count}"
+        "{what:<46} workers {pool_size}, busy {active_count}, queued {queue_len}, \
+         room for {room}, rejected {rejected_count}"
     );
 }
 
-/// Waits for a state of the pool; a service would look at its dashboard.
+/// Waits for a state of the pool; a service would watch its dashboard.
 fn wait_for(pool: &ThreadPoolExecutor, state: impl Fn(&PoolStats) -> bool) {
     while !state(&pool.stats()) {
         let _ = interrupt::sleep(Duration::from_millis(1));
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .keep_alive(Duration::from_secs(60))
         .work_queue(ResizableBlockingQueue::with_capacity(4)?)
         .build()?;
-    // Tasks that stay until they are told to go.
+    // Tasks that run until they are cancelled.
     let mut controls = Vec::new();
     let mut submit = |pool: &ThreadPoolExecutor| {
         let handle = pool.submit(|| interrupt::sleep(Duration::from_secs(3600)).is_err());
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     pool.set_queue_capacity(8)?;
     assert!(submit(&pool));
-    show("room for 8; the refused task fits now:", &pool);
+    show("room for 8; the rejected task fits now:", &pool);
 
     pool.set_maximum_pool_size(4)?;
     pool.set_core_pool_size(4)?;
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         submit(&pool);
     }
     submit(&pool);
-    show("another policy: what does not fit is dropped:", &pool);
+    show("DiscardPolicy: what does not fit is lost:", &pool);
 
     for control in &controls {
         control.cancel_now();
@@ -82,10 +82,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     show("everything cancelled:", &pool);
 
     pool.set_core_pool_size(1)?;
-    show("core 1: the surplus has a minute to live:", &pool);
+    show("core 1: the surplus retires in a minute:", &pool);
     pool.retire_idle();
     wait_for(&pool, |stats| stats.pool_size == 1);
-    show("retire_idle: it goes now:", &pool);
+    show("retire_idle: the surplus retires now:", &pool);
 
     let refused = pool.set_maximum_pool_size(0);
     println!("a maximum of 0: {}", refused.expect_err("makes no sense"));

@@ -1,7 +1,7 @@
 //! How can a pool serve its tenants fairly, when one of them floods it?
 //!
 //! With a queue of your own. A `Discipline` says which task is next, on plain data without any
-//! locks; `Blocking` makes a work queue of it. Here each tenant has a line, and the lines take
+//! locks; `Blocking` makes a work queue of it. Here each tenant has a queue, and the queues take
 //! turns, so the tenth task of a flood does not hold up the first one of somebody else.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ fn tenant(task: &Task) -> &'static str {
         .map_or("nobody", |tenant| tenant.0)
 }
 
-/// A line for each tenant; the first of these lines is served next, and then goes to the end.
+/// A queue for each tenant; the first of these queues is served next, and then goes to the end.
 #[derive(Default)]
 struct TakingTurns(VecDeque<(&'static str, VecDeque<Task>)>);
 
@@ -30,22 +30,22 @@ impl Discipline for TakingTurns {
     fn push(&mut self, task: Task) {
         let name = tenant(&task);
         match self.0.iter_mut().find(|(owner, _)| *owner == name) {
-            Some((_, line)) => line.push_back(task),
+            Some((_, queue)) => queue.push_back(task),
             None => self.0.push_back((name, VecDeque::from([task]))),
         }
     }
 
     fn pop(&mut self) -> Option<Task> {
-        let (name, mut line) = self.0.pop_front()?;
-        let task = line.pop_front();
-        if !line.is_empty() {
-            self.0.push_back((name, line));
+        let (name, mut queue) = self.0.pop_front()?;
+        let task = queue.pop_front();
+        if !queue.is_empty() {
+            self.0.push_back((name, queue));
         }
         task
     }
 
     fn len(&self) -> usize {
-        self.0.iter().map(|(_, line)| line.len()).sum()
+        self.0.iter().map(|(_, queue)| queue.len()).sum()
     }
 
     fn peek(&self) -> Option<&Task> {
@@ -53,13 +53,13 @@ impl Discipline for TakingTurns {
     }
 
     fn iter(&self) -> Box<dyn Iterator<Item = &Task> + '_> {
-        Box::new(self.0.iter().flat_map(|(_, line)| line))
+        Box::new(self.0.iter().flat_map(|(_, queue)| queue))
     }
 
     fn remove(&mut self, mut at: usize) -> Task {
-        let mut lines = self.0.iter_mut().enumerate();
-        let place = lines.find_map(|(number, (_, line))| match line.len() {
-            len if at < len => Some((number, line.remove(at), line.is_empty())),
+        let mut queues = self.0.iter_mut().enumerate();
+        let place = queues.find_map(|(number, (_, queue))| match queue.len() {
+            len if at < len => Some((number, queue.remove(at), queue.is_empty())),
             len => {
                 at -= len;
                 None

@@ -33,7 +33,7 @@ impl Hooks for Pause {
     fn before_execute(&self, _task: &TaskInfo) {
         self.held.fetch_add(1, Ordering::AcqRel);
         // An interrupt, from `shutdown_now` for example, ends the pause for this task; the task
-        // is to see the interrupt too.
+        // sees the interrupt too.
         while self.paused.load(Ordering::Acquire) {
             if interrupt::sleep(Duration::from_millis(1)).is_err() {
                 interrupt::current().interrupt();

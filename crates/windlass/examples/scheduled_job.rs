@@ -1,7 +1,7 @@
 //! How are tasks run later, again and again, and ended in good order?
 //!
-//! A reminder after a delay, a heartbeat at a fixed rate, a job that fails and says so, a cancel, and
-//! a shutdown that lets what is still to come, come.
+//! A reminder after a delay, a heartbeat at a fixed rate, a job that fails and is reported, a cancel,
+//! and a shutdown that lets delayed tasks run.
 
 use std::error::Error;
 use std::time::Duration;
@@ -15,10 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = ScheduledThreadPoolExecutor::builder()
         .name("jobs")
         .core_pool_size(2)
-        .on_periodic_failure(|id, _, failure| println!("{id} is over: {failure}"))
+        .on_periodic_failure(|id, _, failure| println!("{id} has ended: {failure}"))
         .build();
 
-    let mut reminder = pool.schedule(TICK * 3, || "tea is ready")?;
+    // Between the third and the fourth beat.
+    let mut reminder = pool.schedule(TICK * 11 / 4, || "tea is ready")?;
 
     let mut beats = 0;
     let heartbeat = pool.schedule_at_fixed_rate(Duration::ZERO, TICK, move || {

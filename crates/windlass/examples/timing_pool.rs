@@ -1,7 +1,7 @@
 //! Where does the time go: in the queue or in the tasks?
 //!
-//! Hooks are told how long each task waited and ran, so a pool that measures itself is a few
-//! lines. Tasks carry a name, given where they are submitted, by which the figures are kept apart.
+//! Hooks receive how long each task waited and ran, so a pool that measures itself is a few
+//! lines. Tasks carry a name, set where they are submitted, by which the figures are kept apart.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,12 +1,13 @@
 //! What is it like to use Windlass? A first minute with a real workload.
 //!
 //! Two hundred images are made, blurred and hashed on a thread pool. On the way: a bounded queue,
-//! results, a cancelled task, a panic that stays where it is, a pool that is resized under load,
-//! its figures, and an end in good order. Every step says what it does and checks what comes out.
+//! results, a cancelled task, a panic that harms nobody else, a pool that is resized under load,
+//! its statistics, and an orderly shutdown. Every step prints what it does and checks the outcome.
 //!
 //! Run it with `cargo run --release -p windlass --example tour`.
 
 use std::error::Error;
+use std::panic;
 use std::time::Duration;
 
 use windlass::interrupt;
@@ -108,7 +109,7 @@ fn sum(handles: &mut [TaskHandle<u64>]) -> Result<u64, Box<dyn Error>> {
     Ok(total)
 }
 
-/// Stops a task that would go on for ever.
+/// Stops a task that would run forever.
 fn cancel_one(pool: &ThreadPoolExecutor) -> Outcome {
     println!("3. A task that never ends is given 20 ms, and then cancelled.");
     let mut endless = pool.submit(|| {
@@ -126,11 +127,16 @@ fn cancel_one(pool: &ThreadPoolExecutor) -> Outcome {
     Ok(())
 }
 
-/// Shows that a panic is data for whoever asks, and nothing to anybody else.
+/// Shows that a panic reaches whoever asks for the result, and nobody else.
 fn contain_a_panic(pool: &ThreadPoolExecutor) -> Outcome {
-    println!("4. A task panics (Rust prints so). Its handle has the message, the pool goes on.");
+    println!("4. A task panics. Its handle has the message, and the pool goes on.");
+    // Rust reports a panic on standard error, with a backtrace if RUST_BACKTRACE is set, also where
+    // it is caught. That would look like a crash of this program, so it is one line here.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| println!("   (a task panics, on purpose)")));
     let mut broken = pool.submit(|| -> u64 { panic!("this image is broken") })?;
     let error = broken.get().expect_err("it panicked");
+    panic::set_hook(usual);
     println!("   get: {error}");
     assert_eq!(pool.submit(|| process(7))?.get()?, process(7));
     println!("   the next task ran as if nothing had happened");
@@ -146,7 +152,8 @@ fn resize_under_load(pool: &ThreadPoolExecutor, expected: u64) -> Outcome {
             pool.set_maximum_pool_size(6)?;
             pool.set_core_pool_size(6)?;
             let former = pool.set_queue_capacity(500)?;
-            println!("   now core 6, room for 500 (it was {former:?})");
+            let former = former.map_or("no limit".to_owned(), |former| former.to_string());
+            println!("   now core 6, room for 500 (it was {former})");
         }
         handles.push(pool.submit(move || process(seed))?);
     }
@@ -154,19 +161,19 @@ fn resize_under_load(pool: &ThreadPoolExecutor, expected: u64) -> Outcome {
     assert_eq!(sum(&mut handles)?, expected);
     pool.set_core_pool_size(1)?;
     pool.retire_idle();
-    println!("   the same sum; core is 1 again, and idle workers are sent home");
+    println!("   the same sum; core is 1 again, and idle workers retire");
     Ok(())
 }
 
-/// Lets the pool finish what it has, and refuses what comes later.
+/// Lets the pool finish what it has, and rejects what comes later.
 fn end(pool: &ThreadPoolExecutor) -> Outcome {
-    println!("6. Ten last tasks, then shutdown: they are finished, new ones are refused.");
+    println!("6. Ten last tasks, then shutdown: they are finished, new ones are rejected.");
     let mut last = Vec::new();
     for seed in 0..10 {
         last.push(pool.submit(move || process(seed))?);
     }
     pool.shutdown();
-    // What a policy refuses it handles in its own way; this pool's drops tasks after shutdown.
+    // What becomes of a rejected task is up to the handler; this one discards it after a shutdown.
     let mut late = pool.submit(|| process(0))?;
     println!("   a late task: {}", late.get().expect_err("too late"));
     pool.close();

@@ -1,4 +1,4 @@
-//! How is a schedule of a month tested in a moment?
+//! How is a schedule of a month tested in milliseconds?
 //!
 //! With a clock that the test moves. Whatever the pool waits for waits on that clock, so the test
 //! neither sleeps nor guesses, and what it finds is exact to the nanosecond.
