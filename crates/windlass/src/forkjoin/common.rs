@@ -1,37 +1,77 @@
-//! The pool that everybody shares.
+//! The common pool, and the free `join`, which runs there if no other pool is at hand.
 
 use std::sync::{Arc, OnceLock};
 
 use super::executor::ForkJoinPool;
-use super::shared::MAX_WORKERS;
+use super::join::join_here;
+use super::parallelism::{MAX_WORKERS, available_parallelism};
 use crate::thread_factory::DefaultThreadFactory;
 
-/// How many workers the common pool has; read once, when it is first used.
+/// The variable for the parallelism of the common pool; read once, on first use.
 const PARALLELISM: &str = "WINDLASS_COMMON_PARALLELISM";
-/// How many threads beyond that may stand in for its workers that wait; read at the same time.
+/// The variable for how many threads may replace its blocked workers; read at the same time.
 const MAXIMUM_SPARES: &str = "WINDLASS_COMMON_MAXIMUM_SPARES";
 
 static COMMON: OnceLock<ForkJoinPool> = OnceLock::new();
 
-/// Makes the common pool on first use.
-pub(super) fn common() -> &'static ForkJoinPool {
-    COMMON.get_or_init(|| {
-        let asked = setting(PARALLELISM).filter(|asked| *asked <= MAX_WORKERS);
-        let default = super::builder::available_parallelism()
-            .saturating_sub(1)
-            .max(1);
-        let factory = Arc::new(DefaultThreadFactory::named("ForkJoinPool.common"));
-        let mut builder = ForkJoinPool::builder()
-            .parallelism(asked.unwrap_or(default))
-            .thread_factory(factory);
-        if let Some(spares) = setting(MAXIMUM_SPARES).filter(|spares| *spares <= MAX_WORKERS) {
-            builder = builder.maximum_spares(spares);
-        }
-        builder.build_unchecked().into_common()
-    })
+impl ForkJoinPool {
+    /// Returns the pool that the whole process shares; creates it on first use.
+    ///
+    /// It has one worker fewer than the machine runs threads, and at least one;
+    /// `WINDLASS_COMMON_PARALLELISM` in the environment sets another number, and
+    /// `WINDLASS_COMMON_MAXIMUM_SPARES` how many threads may replace blocked workers. It cannot be
+    /// shut down.
+    #[must_use]
+    #[doc(alias = "commonPool")]
+    pub fn common() -> &'static Self {
+        COMMON.get_or_init(create)
+    }
 }
 
-/// A number from the environment; what is none counts as not set.
+fn create() -> ForkJoinPool {
+    let asked = setting(PARALLELISM).filter(|asked| *asked <= MAX_WORKERS);
+    let default = available_parallelism().saturating_sub(1).max(1);
+    let factory = Arc::new(DefaultThreadFactory::named("ForkJoinPool.common"));
+    let mut builder = ForkJoinPool::builder()
+        .parallelism(asked.unwrap_or(default))
+        .thread_factory(factory);
+    if let Some(spares) = setting(MAXIMUM_SPARES).filter(|spares| *spares <= MAX_WORKERS) {
+        builder = builder.maximum_spares(spares);
+    }
+    builder.build_unchecked().into_common()
+}
+
+/// Returns a number from the environment; anything else counts as not set.
 fn setting(name: &str) -> Option<usize> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs both closures, potentially in parallel, and returns both results.
+///
+/// On a worker of a pool it runs in that pool; elsewhere in the [common pool](ForkJoinPool::common).
+///
+/// ```
+/// use windlass::forkjoin::join;
+///
+/// fn fib(n: u32) -> u64 {
+///     if n < 2 {
+///         return u64::from(n);
+///     }
+///     let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+///     a + b
+/// }
+///
+/// assert_eq!(fib(20), 6765);
+/// ```
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match join_here(a, b) {
+        Ok(both) => both,
+        Err((a, b)) => ForkJoinPool::common().join(a, b),
+    }
 }

@@ -8,10 +8,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::blocker::blocking;
 use super::executor::ForkJoinPool;
-use super::job::Work;
+use super::job::{WaiterId, Work};
 use super::local::Local;
-use super::spawn;
 use crate::executor::RejectedExecution;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{ExecutionError, Failure, FutureTask, Task};
@@ -82,7 +82,7 @@ struct Inner {
 }
 
 impl Node {
-    pub(super) fn root_of(pool: &ForkJoinPool, completer: impl Completer + 'static) -> Self {
+    fn root_of(pool: &ForkJoinPool, completer: impl Completer + 'static) -> Self {
         Self::new(Box::new(completer), None, pool.clone())
     }
 
@@ -131,20 +131,12 @@ impl Node {
     fn send(&self) -> Result<(), Work> {
         let branch = Branch(Some(self.clone()));
         let task = Task::new(move || branch.compute());
-        let work = Work::branch(task, self.root().address());
-        let shared = self.0.pool.shared();
-        let outside = Local::with(|local| match local {
-            Some(local) if local.is_of(shared) => {
-                local.push(work);
-                None
-            }
-            _ => Some(work),
-        });
-        outside.map_or(Ok(()), |work| spawn::submit(shared, work))
+        let work = Work::Task(task, Some(self.root().waiter()));
+        self.0.pool.shared().push_or_submit(work)
     }
 
-    fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+    fn waiter(&self) -> WaiterId {
+        WaiterId::of(&*self.0)
     }
 
     /// Does the node's work here and now.
@@ -288,7 +280,7 @@ impl Node {
             let Some(local) = local else { return 0 };
             let mut helped = 0;
             while helped < most && !self.root().0.end.is_done() {
-                let Some(work) = local.take_of(self.root().address()) else {
+                let Some(work) = local.take_for(self.root().waiter()) else {
                     break;
                 };
                 local.run(work);
@@ -304,6 +296,20 @@ impl fmt::Debug for Node {
         f.debug_struct("Node")
             .field("pending", &self.pending_count())
             .finish_non_exhaustive()
+    }
+}
+
+impl ForkJoinPool {
+    /// Submits the root of a tree of completers and returns it to wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`].
+    pub fn submit_completer(
+        &self,
+        root: impl Completer + 'static,
+    ) -> Result<Root, RejectedExecution> {
+        Root::submit(Node::root_of(self, root))
     }
 }
 
@@ -332,7 +338,7 @@ impl Drop for Branch {
 pub struct Root(Node);
 
 impl Root {
-    pub(super) fn submit(node: Node) -> Result<Self, RejectedExecution> {
+    fn submit(node: Node) -> Result<Self, RejectedExecution> {
         match node.send() {
             Ok(()) => Ok(Self(node)),
             Err(work) => Err(node.0.pool.rejection(work)),
@@ -354,7 +360,7 @@ impl Root {
     pub fn join(&self) -> Result<(), ExecutionError> {
         let end = &self.0.0.end;
         self.0.help_complete(usize::MAX);
-        super::blocking(|| end.get())
+        blocking(|| end.get())
     }
 
     /// Whether the tree is complete or has failed.

@@ -1,17 +1,24 @@
-//! The deque of a worker: its owner works at one end, thieves take from the other.
+//! The deque of a worker: the owner works at the bottom, thieves steal at the top.
 //!
-//! A ring of slots. Each has a `state`, which alone says who may touch its value: *empty*, the owner of
-//! the deque may fill it; *full*, whoever changes the state has the value; *taken*, a thief is reading
-//! it. Full and taken go with the position of the value, which counts on from lap to lap, so a thief
-//! that was late does not take the value of another lap for its own. A full slot also says whether
-//! its value is a *part*: some thieves want nothing else, and who has not claimed a value cannot look at
-//! it.
+//! The deque is a ring of slots. The `state` of a slot alone decides who may touch its value:
 //!
-//! The owner fills the slot at `bottom`, and empties the one before it. Thieves take the slot at `top`;
-//! whoever finds it taken moves `top` on. If thieves have the newest value, they have all.
+//! | state | who may touch the value |
+//! |---|---|
+//! | empty | the owner, which may fill it |
+//! | full | whoever changes the state |
+//! | taken | the thief that changed it from full, until it stores empty |
 //!
-//! A push costs no exchange, a pop one. What does not fit into the ring spills over into a list under a
-//! lock.
+//! Full and taken carry the position of the value. Positions count on from lap to lap, so a late thief
+//! cannot mistake a value of the next lap for the one that it read about. A full slot also carries
+//! whether its value is a join job: a leapfrogging thief wants nothing else, and nobody may read a
+//! value before claiming it.
+//!
+//! The owner fills the slot at `bottom` and pops the one below it. Thieves claim the slot at `top`;
+//! whoever finds that slot taken advances `top`. Since thieves claim in order, they hold the newest
+//! value only if they have claimed all others.
+//!
+//! A push needs no read-modify-write, a pop needs one. What does not fit into the ring overflows into
+//! a list behind a lock.
 
 #![expect(
     unsafe_code,
@@ -25,21 +32,22 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use super::job::Work;
+use crossbeam_utils::CachePadded;
+
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, UnsafeCell, mutant};
 
-/// The order in which a worker takes what it has forked itself.
+/// The order in which a worker pops its own deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LocalOrder {
-    /// The newest first: best for tasks that are joined.
+    /// Newest first: best for tasks that are joined.
     Lifo,
-    /// The oldest first: best for tasks that nobody joins.
+    /// Oldest first: best for tasks that nobody joins.
     Fifo,
 }
 
-/// How many values fit into the ring; in models, so few that it overflows.
-const ROOM: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
+/// Slots of the ring; so few in models that it overflows.
+const CAPACITY: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
 
 const EMPTY: usize = 0;
 
@@ -55,20 +63,20 @@ const fn is_full(state: usize) -> bool {
     state & 1 == 1
 }
 
-/// What thieves may choose by.
-pub(super) trait Choice {
-    /// Whether this is a part of the work that its worker is at.
+/// What a deque has to know of its values.
+pub(super) trait DequeItem {
+    /// Returns whether this is the job of a join, which the join waits for.
     fn is_join_job(&self) -> bool;
 }
 
-/// What a thief is after.
+/// What a thief accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Anything,
+enum StealFilter {
+    Any,
     JoinJob,
 }
 
-/// On a cache line of its own, if it holds a piece of work.
+/// A slot on a cache line of its own, if it holds a piece of work.
 #[repr(align(64))]
 struct Slot<T> {
     state: AtomicUsize,
@@ -85,57 +93,54 @@ impl<T> Slot<T> {
 
     /// # Safety
     ///
-    /// The caller owns the deque, and has seen the slot empty.
+    /// The caller owns the deque and has read the state as empty.
     #[inline]
     unsafe fn fill(&self, value: T) {
         self.value.with_mut(|place| {
-            // SAFETY: nobody else touches the value of an empty slot.
+            // SAFETY: only the owner touches the value of an empty slot.
             unsafe { place.write(MaybeUninit::new(value)) };
         });
     }
 
     /// # Safety
     ///
-    /// The caller has changed the state from full, and to nothing that lets others at the value.
+    /// The caller has changed the state from full, to one that entitles nobody else.
     #[inline]
     unsafe fn take(&self) -> T {
         self.value.with(|place| {
-            // SAFETY: a full slot has a value, and it is the caller's.
+            // SAFETY: a full slot has a value, and the caller has claimed it.
             unsafe { place.cast::<T>().read() }
         })
     }
 }
 
-/// A number that its neighbours do not slow down.
-#[repr(align(128))]
-struct CacheLine(AtomicUsize);
-
 struct Inner<T> {
-    /// The position that thieves take next.
-    top: CacheLine,
+    /// The position that thieves claim next.
+    top: CachePadded<AtomicUsize>,
     /// The position that the owner fills next.
-    bottom: CacheLine,
-    /// As many as a power of two, or none.
+    bottom: CachePadded<AtomicUsize>,
+    /// A power of two in number, or none.
     slots: Box<[Slot<T>]>,
-    /// How many values are in the list. While there are any, new ones go there too: they are all
+    /// Length of the overflow list. While it is not zero, pushes go to the list too: its values are all
     /// newer than those in the ring.
-    spilled: AtomicUsize,
-    list: Mutex<VecDeque<T>>,
+    overflow_len: AtomicUsize,
+    overflow: Mutex<VecDeque<T>>,
 }
 
-// SAFETY: values change hands with the state of their slot, as said above.
+// SAFETY: a value is touched only by the thread that the state of its slot entitles, and moves between
+// threads only if it is `Send`.
 unsafe impl<T: Send> Send for Inner<T> {}
-// SAFETY: likewise.
+// SAFETY: likewise; no reference to a value is ever shared.
 unsafe impl<T: Send> Sync for Inner<T> {}
 
-impl<T: Choice> Inner<T> {
-    fn new(room: usize) -> Self {
+impl<T: DequeItem> Inner<T> {
+    fn new(capacity: usize) -> Self {
         Self {
-            top: CacheLine(AtomicUsize::new(0)),
-            bottom: CacheLine(AtomicUsize::new(0)),
-            slots: (0..room).map(|_| Slot::new()).collect(),
-            spilled: AtomicUsize::new(0),
-            list: Mutex::new(VecDeque::new()),
+            top: CachePadded::new(AtomicUsize::new(0)),
+            bottom: CachePadded::new(AtomicUsize::new(0)),
+            slots: (0..capacity).map(|_| Slot::new()).collect(),
+            overflow_len: AtomicUsize::new(0),
+            overflow: Mutex::new(VecDeque::new()),
         }
     }
 
@@ -145,40 +150,40 @@ impl<T: Choice> Inner<T> {
     }
 
     #[inline]
-    fn has_spilled(&self) -> bool {
-        self.spilled.load(Ordering::Acquire) != 0
+    fn has_overflow(&self) -> bool {
+        self.overflow_len.load(Ordering::Acquire) != 0
     }
 
     #[cold]
-    fn with_list<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
-        let mut list = self.list.lock();
+    fn with_overflow<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
+        let mut list = self.overflow.lock();
         let result = change(&mut list);
-        self.spilled.store(list.len(), Ordering::Release);
+        self.overflow_len.store(list.len(), Ordering::Release);
         result
     }
 
-    fn steal(&self, wanted: Wanted) -> Option<T> {
-        match self.steal_from_ring(wanted) {
-            None if self.has_spilled() => self.with_list(|list| {
-                let is_wanted = |oldest: &T| wanted == Wanted::Anything || oldest.is_join_job();
+    fn steal(&self, filter: StealFilter) -> Option<T> {
+        match self.steal_from_ring(filter) {
+            None if self.has_overflow() => self.with_overflow(|list| {
+                let is_accepted = |oldest: &T| filter == StealFilter::Any || oldest.is_join_job();
                 list.front()
-                    .is_some_and(is_wanted)
+                    .is_some_and(is_accepted)
                     .then(|| list.pop_front())?
             }),
             stolen => stolen,
         }
     }
 
-    fn steal_from_ring(&self, wanted: Wanted) -> Option<T> {
+    fn steal_from_ring(&self, filter: StealFilter) -> Option<T> {
         loop {
-            let oldest = self.top.0.load(Ordering::Acquire);
+            let oldest = self.top.load(Ordering::Acquire);
             let slot = self.slot(oldest)?;
             let state = slot.state.load(Ordering::Acquire);
             let is_join_job = state == full(oldest, true);
             if is_join_job || state == full(oldest, false) {
-                // Mutant: a thief gets what it is not after.
-                let takes_all = mutant!("deque_gives_anything", true, wanted == Wanted::Anything);
-                if !is_join_job && !takes_all {
+                // Mutant: a thief steals what it does not accept.
+                let accepts_any = mutant!("deque_gives_anything", true, filter == StealFilter::Any);
+                if !is_join_job && !accepts_any {
                     return None;
                 }
                 let taken = taken(oldest);
@@ -188,72 +193,72 @@ impl<T: Choice> Inner<T> {
                 if claimed.is_err() {
                     continue;
                 }
-                self.pass(oldest);
-                // SAFETY: claimed.
+                self.advance_top(oldest);
+                // SAFETY: the exchange above has claimed the value.
                 let value = unsafe { slot.take() };
-                // Mutant: the owner may write while this thread reads.
+                // Release: the owner refills the slot only after the read. Mutant: it may refill it earlier.
                 let order = mutant!("deque_empties_early", Ordering::Relaxed, Ordering::Release);
                 slot.state.store(EMPTY, order);
                 return Some(value);
             }
             if state == taken(oldest) {
-                self.pass(oldest);
-            } else if self.top.0.load(Ordering::Acquire) == oldest {
+                self.advance_top(oldest);
+            } else if self.top.load(Ordering::Acquire) == oldest {
                 return None;
             }
         }
     }
 
-    /// Moves `top` past this position, unless somebody has.
-    fn pass(&self, position: usize) {
+    /// Advances `top` past this position, unless another thread has.
+    fn advance_top(&self, position: usize) {
         let next = position.wrapping_add(1);
-        let top = &self.top.0;
+        let top = &self.top;
         let _ = top.compare_exchange(position, next, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     fn len(&self) -> usize {
-        let bottom = self.bottom.0.load(Ordering::Acquire);
-        let top = self.top.0.load(Ordering::Acquire);
+        let bottom = self.bottom.load(Ordering::Acquire);
+        let top = self.top.load(Ordering::Acquire);
         let between = bottom.wrapping_sub(top);
-        // Less than none, that is far more than fit: a thief has passed what was pushed after `bottom`
-        // was read, or what the owner is about to miss.
+        // More than fit means less than zero: a thief has advanced past what was pushed after `bottom`
+        // was read, or past what the owner is popping in vain.
         let in_ring = if between > self.slots.len() {
             0
         } else {
             between
         };
-        in_ring + self.spilled.load(Ordering::Acquire)
+        in_ring + self.overflow_len.load(Ordering::Acquire)
     }
 }
 
 impl<T> Drop for Inner<T> {
     fn drop(&mut self) {
         for slot in &self.slots {
-            // Not a load: the models do not see what the count of an `Arc` orders, and an exchange finds
-            // the newest state whatever they see.
+            // A swap instead of a load: the models do not know the ordering of `Arc`'s count, and a
+            // read-modify-write always sees the newest state.
             if is_full(slot.state.swap(EMPTY, Ordering::Acquire)) {
-                // SAFETY: nobody else is left.
+                // SAFETY: no owner and no thief is left.
                 drop(unsafe { slot.take() });
             }
         }
     }
 }
 
-/// The owner's side. It stays with one thread at a time.
-pub(super) struct Deque<T = Work> {
+/// The owner's side, used by one thread at a time (it is not `Sync`).
+pub(super) struct Deque<T> {
     inner: Arc<Inner<T>>,
     order: LocalOrder,
     owner: PhantomData<Cell<()>>,
 }
 
-impl<T: Send + Choice> Deque<T> {
+impl<T: Send + DequeItem> Deque<T> {
     pub(super) fn new(order: LocalOrder) -> Self {
-        Self::with_room(order, ROOM)
+        Self::with_capacity(order, CAPACITY)
     }
 
-    fn with_room(order: LocalOrder, room: usize) -> Self {
+    fn with_capacity(order: LocalOrder, capacity: usize) -> Self {
         Self {
-            inner: Arc::new(Inner::new(room)),
+            inner: Arc::new(Inner::new(capacity)),
             order,
             owner: PhantomData,
         }
@@ -262,19 +267,19 @@ impl<T: Send + Choice> Deque<T> {
     #[inline]
     pub(super) fn push(&self, value: T) {
         let inner = &*self.inner;
-        let bottom = inner.bottom.0.load(Ordering::Relaxed);
+        let bottom = inner.bottom.load(Ordering::Relaxed);
         match inner.slot(bottom) {
-            Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !inner.has_spilled() => {
+            Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !inner.has_overflow() => {
                 let is_join_job = value.is_join_job();
-                // SAFETY: this is the owner, and the slot is empty.
+                // SAFETY: this is the owner, and the slot was read as empty.
                 unsafe { slot.fill(value) };
-                // Mutant: a thief may see the state and not the value.
+                // Release: a thief that sees the state sees the value. Mutant: it may not.
                 let order = mutant!("deque_fills_relaxed", Ordering::Relaxed, Ordering::Release);
                 slot.state.store(full(bottom, is_join_job), order);
                 let next = bottom.wrapping_add(1);
-                inner.bottom.0.store(next, Ordering::Release);
+                inner.bottom.store(next, Ordering::Release);
             }
-            _ => inner.with_list(|list| list.push_back(value)),
+            _ => inner.with_overflow(|list| list.push_back(value)),
         }
     }
 
@@ -282,28 +287,28 @@ impl<T: Send + Choice> Deque<T> {
     pub(super) fn pop(&self) -> Option<T> {
         match self.order {
             LocalOrder::Lifo => self.pop_newest(),
-            LocalOrder::Fifo => self.inner.steal(Wanted::Anything),
+            LocalOrder::Fifo => self.inner.steal(StealFilter::Any),
         }
     }
 
     #[inline]
     fn pop_newest(&self) -> Option<T> {
         let inner = &*self.inner;
-        if inner.has_spilled() {
-            if let spilled @ Some(_) = inner.with_list(VecDeque::pop_back) {
-                return spilled;
+        if inner.has_overflow() {
+            if let newest @ Some(_) = inner.with_overflow(VecDeque::pop_back) {
+                return newest;
             }
         }
-        let bottom = inner.bottom.0.load(Ordering::Relaxed);
+        let bottom = inner.bottom.load(Ordering::Relaxed);
         let newest = bottom.wrapping_sub(1);
         let slot = inner.slot(newest)?;
-        // Before the claim: who finds the slot empty does not take the deque for filled.
-        inner.bottom.0.store(newest, Ordering::Relaxed);
+        // Before the claim: a thread that then finds the slot empty does not count it as queued.
+        inner.bottom.store(newest, Ordering::Relaxed);
         if !Self::claim(slot, newest) {
-            inner.bottom.0.store(bottom, Ordering::Relaxed);
+            inner.bottom.store(bottom, Ordering::Relaxed);
             return None;
         }
-        // SAFETY: claimed; and only the owner, which is here, fills an empty slot.
+        // SAFETY: claimed; and only the owner, which is this thread, fills an empty slot.
         Some(unsafe { slot.take() })
     }
 
@@ -314,7 +319,7 @@ impl<T: Send + Choice> Deque<T> {
             return false;
         }
         if mutant!("deque_owner_claims_nothing") {
-            // Mutant: a thief may have claimed it meanwhile.
+            // Mutant: a thief may have claimed it in the meantime.
             slot.state.store(EMPTY, Ordering::Release);
             return true;
         }
@@ -335,17 +340,17 @@ impl<T: Send + Choice> Deque<T> {
 
 /// The thieves' side.
 #[derive(Clone)]
-pub(super) struct Stealer<T = Work>(Arc<Inner<T>>);
+pub(super) struct Stealer<T>(Arc<Inner<T>>);
 
-impl<T: Send + Choice> Stealer<T> {
-    /// Takes the oldest.
+impl<T: Send + DequeItem> Stealer<T> {
+    /// Steals the oldest value.
     pub(super) fn steal(&self) -> Option<T> {
-        self.0.steal(Wanted::Anything)
+        self.0.steal(StealFilter::Any)
     }
 
-    /// Takes the oldest, if it is a part.
+    /// Steals the oldest value if it is a join job.
     pub(super) fn steal_join_job(&self) -> Option<T> {
-        self.0.steal(Wanted::JoinJob)
+        self.0.steal(StealFilter::JoinJob)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -353,7 +358,7 @@ impl<T: Send + Choice> Stealer<T> {
     }
 }
 
-impl<T: Choice> fmt::Debug for Stealer<T> {
+impl<T: DequeItem> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stealer")
             .field("len", &self.0.len())
@@ -362,7 +367,7 @@ impl<T: Choice> fmt::Debug for Stealer<T> {
 }
 
 #[cfg(test)]
-impl Choice for u32 {
+impl DequeItem for u32 {
     fn is_join_job(&self) -> bool {
         self % 2 == 1
     }
@@ -372,16 +377,16 @@ impl Choice for u32 {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Choice, Deque, LocalOrder};
+    use super::{Deque, DequeItem, LocalOrder};
 
-    impl Choice for Arc<()> {
+    impl DequeItem for Arc<()> {
         fn is_join_job(&self) -> bool {
             false
         }
     }
 
     fn filled(order: LocalOrder) -> Deque<u32> {
-        let deque = Deque::with_room(order, 4);
+        let deque = Deque::with_capacity(order, 4);
         (0..6).for_each(|value| deque.push(value));
         assert_eq!(deque.stealer().len(), 6);
         deque
@@ -407,18 +412,18 @@ mod tests {
     }
 
     #[test]
-    fn thieves_go_on_from_the_ring_to_the_list() {
+    fn thieves_go_on_from_the_ring_to_the_overflow_list() {
         let deque = filled(LocalOrder::Lifo);
         let stealer = deque.stealer();
         let stolen: Vec<u32> = std::iter::from_fn(|| stealer.steal()).collect();
         assert_eq!(stolen, [0, 1, 2, 3, 4, 5]);
-        // The ring starts over somewhere in its middle.
+        // The ring starts over in its middle.
         (6..9).for_each(|value| deque.push(value));
         assert_eq!(drained(&deque), [8, 7, 6]);
     }
 
     #[test]
-    fn who_wants_a_part_takes_nothing_else() {
+    fn a_thief_that_wants_a_join_job_takes_nothing_else() {
         let deque = filled(LocalOrder::Lifo);
         let stealer = deque.stealer();
         for even in [0, 2, 4] {
@@ -430,9 +435,9 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_taken_goes_with_the_deque() {
+    fn what_nobody_has_taken_is_dropped_with_the_deque() {
         let value = Arc::new(());
-        let deque = Deque::with_room(LocalOrder::Lifo, 4);
+        let deque = Deque::with_capacity(LocalOrder::Lifo, 4);
         (0..6).for_each(|_| deque.push(Arc::clone(&value)));
         drop(deque);
         assert_eq!(Arc::strong_count(&value), 1);
@@ -449,7 +454,7 @@ mod models {
         thief.unwrap()
     }
 
-    /// What everybody has got, in the end.
+    /// Returns the sum of what the owner pops and the thieves have stolen.
     fn total(
         deque: &Deque<u32>,
         thieves: impl IntoIterator<Item = thread::JoinHandle<Option<u32>>>,
@@ -467,7 +472,7 @@ mod models {
     #[test]
     fn owner_and_thief_take_each_value_once() {
         model(|| {
-            let deque = Deque::with_room(LocalOrder::Lifo, 2);
+            let deque = Deque::with_capacity(LocalOrder::Lifo, 2);
             let thief = thief(deque.stealer());
             deque.push(1);
             deque.push(2);
@@ -478,7 +483,7 @@ mod models {
     #[test]
     fn thieves_take_each_value_once() {
         model(|| {
-            let deque = Deque::with_room(LocalOrder::Lifo, 2);
+            let deque = Deque::with_capacity(LocalOrder::Lifo, 2);
             deque.push(1);
             deque.push(2);
             let thieves = [thief(deque.stealer()), thief(deque.stealer())];
@@ -487,25 +492,25 @@ mod models {
     }
 
     #[test]
-    fn a_slot_that_was_used_again_gives_no_part_that_is_none() {
+    fn a_reused_slot_does_not_pass_for_a_join_job() {
         model(|| {
-            let deque = Deque::with_room(LocalOrder::Lifo, 2);
+            let deque = Deque::with_capacity(LocalOrder::Lifo, 2);
             let stealer = deque.stealer();
             let thief = thread::Builder::new().spawn(move || stealer.steal_join_job());
             deque.push(1);
             let own = deque.pop().unwrap_or(0);
             deque.push(2);
-            let part = thief.unwrap().join().unwrap();
-            assert!(part.is_none_or(|part| part == 1));
-            assert_eq!(part.unwrap_or(0) + own, 1);
+            let stolen = thief.unwrap().join().unwrap();
+            assert!(stolen.is_none_or(|job| job == 1));
+            assert_eq!(stolen.unwrap_or(0) + own, 1);
             assert_eq!(deque.pop(), Some(2));
         });
     }
 
     #[test]
-    fn a_slot_is_used_again_when_its_thief_is_through() {
+    fn a_slot_is_reused_only_after_its_thief_has_read_it() {
         model(|| {
-            let deque = Deque::with_room(LocalOrder::Lifo, 1);
+            let deque = Deque::with_capacity(LocalOrder::Lifo, 1);
             let stealer = deque.stealer();
             deque.push(1);
             let owner = thread::Builder::new().spawn(move || {
@@ -520,16 +525,16 @@ mod models {
     }
 
     #[test]
-    fn a_thief_finds_what_it_has_been_told_of() {
+    fn a_thief_can_steal_what_it_has_counted() {
         model(|| {
-            let deque = Deque::with_room(LocalOrder::Lifo, 2);
+            let deque = Deque::with_capacity(LocalOrder::Lifo, 2);
             let stealer = deque.stealer();
-            let looker = thread::Builder::new().spawn(move || {
+            let thief = thread::Builder::new().spawn(move || {
                 // Nobody else takes anything here.
-                (stealer.len() > 0).then(|| stealer.steal().expect("it was seen"))
+                (stealer.len() > 0).then(|| stealer.steal().expect("it was counted"))
             });
             deque.push(1);
-            let found = looker.unwrap().join().unwrap();
+            let found = thief.unwrap().join().unwrap();
             assert_eq!(found.unwrap_or_else(|| deque.pop().unwrap()), 1);
         });
     }

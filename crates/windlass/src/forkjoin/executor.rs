@@ -1,41 +1,39 @@
-//! The fork-join pool: its public face.
+//! The public face of the fork-join pool.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::builder::{Builder, ParallelismError, check};
-use super::common;
-use super::completer::{Completer, Node, Root};
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
 use super::job::Work;
+use super::join;
 use super::local::Local;
+use super::parallelism::{ParallelismError, check};
 use super::scope::{self, Scope};
-use super::shared::{RunState, Shared};
+use super::shared::Shared;
+use super::state::RunState;
 use super::stats::ForkJoinStats;
-use super::task::{self, RecursiveTask};
-use super::{join, spawn, task::forkable};
+use super::task::{self, RecursiveTask, forkable};
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::Task;
 use crate::unwind::ignore_panic;
 
-/// A pool whose workers take work from each other, for tasks that split themselves.
+/// A work-stealing pool, for tasks that split themselves.
 ///
-/// It starts its workers as they are needed, up to its parallelism, and ends those that have had
-/// nothing to do for a minute. A worker that waits for others is stood in for by another.
+/// It starts workers on demand, up to its parallelism, and retires those that have been idle for the
+/// keep-alive time. A worker that waits for others is replaced meanwhile.
 ///
 /// # Blocking
 ///
-/// What the pool does not know of, it does not make up for: when all workers wait for a lock, a queue
+/// The pool does not replace workers whose wait it does not know of: when all wait for a lock, a queue
 /// or a [`TaskHandle`](crate::task::TaskHandle), nothing else runs, and if that is what they wait for,
-/// nothing ever will. Wait inside [`blocking`](super::blocking) or
+/// they wait forever. Wait inside [`blocking`](super::blocking) or
 /// [`managed_block`](super::managed_block) instead. Joins and scopes need neither.
 ///
-/// Cloning gives another handle to the same pool; when the last one is dropped the pool is shut down,
-/// without waiting.
+/// Clones refer to the same pool; when the last one is dropped the pool is shut down, without waiting.
 ///
 /// ```
 /// use windlass::forkjoin::ForkJoinPool;
@@ -62,31 +60,6 @@ impl Drop for Handle {
 }
 
 impl ForkJoinPool {
-    /// Makes a pool with this parallelism.
-    ///
-    /// # Errors
-    ///
-    /// [`ParallelismError`].
-    pub fn new(parallelism: usize) -> Result<Self, ParallelismError> {
-        Self::builder().parallelism(parallelism).build()
-    }
-
-    /// Sets out to make a pool.
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-
-    /// The pool that everybody shares, made on first use.
-    ///
-    /// One worker less than the machine runs threads, and at least one; `WINDLASS_COMMON_PARALLELISM`
-    /// in the environment says otherwise, and `WINDLASS_COMMON_MAXIMUM_SPARES` how many threads may
-    /// stand in for workers that wait. It cannot be shut down.
-    #[must_use]
-    #[doc(alias = "commonPool")]
-    pub fn common() -> &'static Self {
-        common::common()
-    }
-
     pub(super) fn over(shared: Arc<Shared>) -> Self {
         Self(Arc::new(Handle {
             shared,
@@ -106,9 +79,9 @@ impl ForkJoinPool {
         &self.0.shared
     }
 
-    /// Runs both closures, perhaps side by side, and gives both results.
+    /// Runs both closures, potentially in parallel, and returns both results.
     ///
-    /// Called outside the pool, it waits while a worker sees to it.
+    /// Outside the pool, the calling thread waits while a worker runs them.
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -119,7 +92,7 @@ impl ForkJoinPool {
         join::join(self.shared(), a, b)
     }
 
-    /// Runs `body` on this thread, and what it spawns in the pool; all have ended when this returns.
+    /// Runs `body` on this thread and what it spawns in the pool; all have ended when this returns.
     pub fn scope<'env, F, R>(&self, body: F) -> R
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -127,7 +100,7 @@ impl ForkJoinPool {
         scope::scope(self.shared(), body)
     }
 
-    /// Runs the closure on a worker, and waits for it.
+    /// Runs the closure on a worker and waits for it.
     pub fn install<F, R>(&self, body: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -136,21 +109,21 @@ impl ForkJoinPool {
         if self.is_current() {
             body()
         } else {
-            join::in_pool(self.shared(), body)
+            self.shared().run_on_worker(body)
         }
     }
 
-    /// Runs the task on a worker, and waits for it.
+    /// Runs the task on a worker and waits for it.
     pub fn invoke<K: RecursiveTask>(&self, task: K) -> K::Output {
         self.install(|| task::compute(task))
     }
 
-    /// Runs all tasks, perhaps side by side, and gives all results in order.
+    /// Runs all tasks, potentially in parallel, and returns all results in order.
     pub fn invoke_tasks<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
         self.install(|| task::all(self.shared(), tasks))
     }
 
-    /// Has the task run, and gives its handle.
+    /// Submits the task and returns its handle.
     ///
     /// # Errors
     ///
@@ -165,25 +138,13 @@ impl ForkJoinPool {
         Ok(ForkHandle::new(handle, Arc::clone(self.shared())))
     }
 
-    /// Has the root of a tree of completers run, and gives it to wait for.
-    ///
-    /// # Errors
-    ///
-    /// [`RejectedExecution`].
-    pub fn submit_completer(
-        &self,
-        root: impl Completer + 'static,
-    ) -> Result<Root, RejectedExecution> {
-        Root::submit(Node::root_of(self, root))
-    }
-
-    /// How many workers are to run at a time.
+    /// Returns how many workers run at a time.
     #[must_use]
     pub fn parallelism(&self) -> usize {
         self.shared().stats().parallelism
     }
 
-    /// Changes how many workers are to run at a time; gives the former number.
+    /// Sets how many workers run at a time; returns the former number.
     ///
     /// # Errors
     ///
@@ -192,7 +153,7 @@ impl ForkJoinPool {
         Ok(self.shared().set_parallelism(check(parallelism)?))
     }
 
-    /// Whether this is called on a worker of the pool.
+    /// Returns whether this is called on a worker of the pool.
     #[must_use]
     #[doc(alias = "inForkJoinPool")]
     #[doc(alias = "getPool")]
@@ -200,21 +161,22 @@ impl ForkJoinPool {
         Local::with(|local| local.is_some_and(|local| local.is_of(self.shared())))
     }
 
-    /// Whether nothing is queued and nobody works.
+    /// Returns whether nothing is queued and no thread runs work.
     #[must_use]
     pub fn is_quiescent(&self) -> bool {
         self.shared().is_quiescent()
     }
 
-    /// Waits until nothing is queued and nobody works, for as long as `timeout`; says whether it is so.
+    /// Waits until nothing is queued and no thread runs work, no longer than `timeout`; returns whether
+    /// it is so.
     ///
-    /// The calling thread helps with what is queued. A worker of the pool only helps, and says yes when
-    /// it finds nothing more.
+    /// The calling thread runs queued work meanwhile. A worker of the pool does only that, and returns
+    /// true when it finds nothing more.
     pub fn await_quiescence(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(timeout);
         let helped = Local::with(|local| {
             let local = local.filter(|local| local.is_of(self.shared()));
-            local.map(task::help).is_some()
+            local.map(task::run_until_idle).is_some()
         });
         if helped {
             return true;
@@ -235,53 +197,53 @@ impl ForkJoinPool {
         self.shared().await_quiescence(deadline)
     }
 
-    /// Takes out a task that was submitted from outside and that nobody has started.
+    /// Takes out a task that was submitted from outside and has not started.
     pub fn poll_submission(&self) -> Option<Task> {
         self.shared().take_submitted_task()
     }
 
-    /// Takes out all tasks that nobody has started, submitted and forked.
+    /// Takes out all tasks that have not started, submitted and forked.
     #[doc(alias = "drainTasksTo")]
     pub fn drain_tasks(&self) -> Vec<Task> {
         self.shared().drain()
     }
 
-    /// Takes the task as if from outside, wherever this is called.
+    /// Submits the task as if from outside, wherever this is called.
     ///
     /// # Errors
     ///
     /// [`RejectedExecution`], with the task.
     pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(spawn::submit(self.shared(), Work::task(task)))
+        self.accepted(self.shared().submit(Work::task(task)))
     }
 
-    /// Takes the task and wakes nobody for it: it runs when some worker is about.
+    /// Submits the task and wakes no worker for it: it runs when a worker next looks for work.
     ///
     /// # Errors
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(self.shared().submit_quietly(Work::task(task)).map(drop))
+        self.accepted(self.shared().inject(Work::task(task)).map(|_| ()))
     }
 
     fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
         submitted.map_err(|work| self.rejection(work))
     }
 
-    /// What is told to whoever submitted this; jobs are never refused to anybody.
+    /// Creates the rejection of this work. Jobs are never rejected: the submitter runs them.
     pub(super) fn rejection(&self, work: Work) -> RejectedExecution {
         let task = work.into_task().unwrap_or_else(|| Task::new(|| ()));
         let rejected = RejectedExecution::new(task, RejectionReason::Shutdown);
         rejected.with_executor(format!("{self:?}"))
     }
 
-    /// All figures at one moment; while the pool works they are estimates.
+    /// Returns a snapshot of the pool's figures; while it works they are estimates.
     #[must_use]
     pub fn stats(&self) -> ForkJoinStats {
         self.shared().stats()
     }
 
-    /// Whether workers take what they have forked themselves oldest first.
+    /// Returns whether workers run their own forks oldest first.
     #[must_use]
     #[doc(alias = "getAsyncMode")]
     pub fn is_async_mode(&self) -> bool {
@@ -289,13 +251,14 @@ impl ForkJoinPool {
     }
 }
 
+/// Calls `f` out of line.
 #[cold]
 fn outlined<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
 impl Executor for ForkJoinPool {
-    /// Takes the task: into the deque of the worker that this is called on, or as a submission.
+    /// Pushes the task to the deque of the worker that this is called on, or submits it.
     #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         Local::with(|local| match local {
@@ -305,14 +268,14 @@ impl Executor for ForkJoinPool {
                 local.push(Work::task(task));
                 Ok(())
             }
-            // Behind a closure, so that on the way above the task need not lie in memory.
+            // In a closure of its own, so that the task stays in registers on the path above.
             _ => outlined(move || self.external_submit(task)),
         })
     }
 }
 
 impl ExecutorService for ForkJoinPool {
-    /// As everywhere; nothing happens to the common pool.
+    /// Accepts nothing more and runs what is queued. Does nothing to the common pool.
     fn shutdown(&self) {
         if !self.0.is_common {
             self.shared().shutdown();
@@ -320,7 +283,7 @@ impl ExecutorService for ForkJoinPool {
     }
 
     /// Cancels what has not started and interrupts what runs. Unlike a thread pool, it hands nothing
-    /// back, as in the JDK; nothing happens to the common pool.
+    /// back, as in the JDK. Does nothing to the common pool.
     fn shutdown_now(&self) -> Vec<Task> {
         if !self.0.is_common {
             self.shared().shutdown_now();
@@ -336,7 +299,7 @@ impl ExecutorService for ForkJoinPool {
         self.shared().run_state() == RunState::Terminated
     }
 
-    /// As everywhere; on the common pool it waits for quiescence and says no.
+    /// Waits for termination. On the common pool it waits for quiescence and returns false.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         if self.0.is_common {
             self.await_quiescence(timeout);
@@ -345,7 +308,7 @@ impl ExecutorService for ForkJoinPool {
         self.shared().termination.wait(timeout)
     }
 
-    /// As everywhere; nothing happens to the common pool.
+    /// Shuts down and waits for termination. Does nothing to the common pool.
     fn close(&self) {
         if self.0.is_common {
             return;

@@ -196,13 +196,16 @@ impl<T: Send + 'static> ForkHandle<T> {
             // Buried under newer forks, or with another worker who has not begun.
             None => self.run_here(local),
         }
-        let runner = || self.shared.runner_of(id).filter(|_| !self.handle.is_done());
-        while join::help(local, runner) {}
+        let runner = || {
+            let runner = self.shared.roster.snapshot().runner_of(id);
+            runner.filter(|_| !self.handle.is_done())
+        };
+        while join::leapfrog(local, runner) {}
     }
 
     fn run_here(&self, local: &Local) {
         if !self.handle.is_done() {
-            local.as_task(self.id().as_u64(), || self.handle.run_here());
+            local.run_nested(self.id().as_u64(), || self.handle.run_here());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker can be given: a task, or a job that somebody waits for with it on his stack.
+//! The unit of work in deques and injector: a task, or a job whose waiter holds it on its stack.
 
 #![expect(
     unsafe_code,
@@ -7,9 +7,8 @@
 
 use std::any::Any;
 use std::fmt;
-use std::num::NonZeroUsize;
 
-use super::deque::Choice;
+use super::deque::DequeItem;
 use super::latch::Latch;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +18,8 @@ use crate::unwind::catch;
 /// One piece of work.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// A task; if it is a node of a tree of completers, with the address of the root.
-    Task(Task, Option<NonZeroUsize>),
+    /// A task; if it is a node of a completer tree, with the root as its waiter.
+    Task(Task, Option<WaiterId>),
     Job(JobRef),
 }
 
@@ -30,17 +29,17 @@ impl Work {
         Self::Task(task, None)
     }
 
-    /// A node of the tree of completers with its root at this address.
-    pub(super) const fn branch(task: Task, root: usize) -> Self {
-        Self::Task(task, NonZeroUsize::new(root))
-    }
-
-    /// The address of what waits for it, if something does.
-    pub(super) fn waiter(&self) -> Option<usize> {
+    /// Returns what waits for this work, if it is known.
+    pub(super) const fn waiter(&self) -> Option<WaiterId> {
         match self {
-            Self::Task(_, root) => root.map(NonZeroUsize::get),
+            Self::Task(_, root) => *root,
             Self::Job(job) => Some(job.waiter),
         }
+    }
+
+    /// Returns whether `waiter` waits for this work.
+    pub(super) fn is_for(&self, waiter: WaiterId) -> bool {
+        self.waiter() == Some(waiter)
     }
 
     pub(super) const fn is_job(&self) -> bool {
@@ -66,58 +65,80 @@ impl Work {
     }
 }
 
-impl Choice for Work {
-    /// A job on the stack of a join: the join waits for it, and so does whoever waits for the join.
-    /// Tasks and what a scope has spawned may outlive what has started them.
+impl DequeItem for Work {
+    /// A join job ends before the join does, and so before whatever waits for the join. Tasks and
+    /// what a scope spawned may outlive the work that started them.
     #[inline]
     fn is_join_job(&self) -> bool {
-        matches!(self, Self::Job(job) if job.is_of_join())
+        matches!(self, Self::Job(job) if job.is_join_job())
     }
 }
 
-/// A job that lies elsewhere and is alive until it has been run.
+/// Identifies what waits for a piece of work (a join's job, a scope, the root of a completer tree) by
+/// its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WaiterId(std::num::NonZeroUsize);
+
+impl WaiterId {
+    /// Returns the identity of the waiter that lives at this address.
+    pub(super) fn of<T>(waiter: &T) -> Self {
+        Self(std::ptr::NonNull::from(waiter).addr())
+    }
+}
+
+/// A job that lives elsewhere, and until it has been run.
 ///
-/// Whoever makes one sees to it that it is run once, and that the job lives until then.
+/// Whoever creates one makes sure that it is run once and that the job lives until then.
 #[derive(Clone, Copy)]
 pub(super) struct JobRef {
     job: *const (),
-    run: unsafe fn(*const (), usize),
-    /// The address of what waits for it: the job itself, or a scope.
-    waiter: usize,
+    dispatch: unsafe fn(*const (), Dispatch),
+    /// The job itself for a join, or a scope.
+    waiter: WaiterId,
 }
 
-// SAFETY: jobs are made of closures and results that are `Send` (`StackJob`, `HeapJob`).
+/// What happens to a job that was taken out of a deque or list.
+#[derive(Debug, Clone, Copy)]
+enum Dispatch {
+    /// It is run, by the worker with this index if its joiner may leapfrog there.
+    Run(Option<usize>),
+    /// Its owner, which waits for it, is to run it.
+    Return,
+}
+
+// SAFETY: jobs are created from closures and results that are `Send` (`StackJob`, `HeapJob`).
 unsafe impl Send for JobRef {}
 
 impl JobRef {
-    /// Runs the job as the worker with this number.
+    /// Runs the job. `thief` is the index of this worker, if the joiner may leapfrog from it.
     ///
     /// # Safety
     ///
-    /// The job has not been run, and is alive.
-    pub(super) unsafe fn run(self, worker: usize) {
+    /// The job is alive and has not been run.
+    pub(super) unsafe fn run(self, thief: Option<usize>) {
         // SAFETY: by the contract of this function.
-        unsafe { (self.run)(self.job, worker) }
+        unsafe { (self.dispatch)(self.job, Dispatch::Run(thief)) }
     }
 
-    /// Has the owner of a job on a stack run it, who waits for it there.
+    /// Leaves the job to its owner, which waits for it.
     ///
     /// # Safety
     ///
-    /// As for [`run`](Self::run); and the job is one [of a join](Self::is_of_join).
-    pub(super) unsafe fn give_back(self) {
+    /// As for [`run`](Self::run); and it is a [join job](Self::is_join_job).
+    pub(super) unsafe fn return_to_owner(self) {
         // SAFETY: by the contract of this function.
-        unsafe { (self.run)(self.job, OWNER) }
+        unsafe { (self.dispatch)(self.job, Dispatch::Return) }
     }
 
-    pub(super) fn is(self, waiter: usize) -> bool {
+    /// Returns whether `waiter` waits for the job.
+    pub(super) fn is_for(self, waiter: WaiterId) -> bool {
         self.waiter == waiter
     }
 
-    /// Whether it lies on the stack of what waits for it.
+    /// Returns whether the job lies on the stack of the join that waits for it.
     #[inline]
-    pub(super) fn is_of_join(self) -> bool {
-        self.job.addr() == self.waiter
+    pub(super) fn is_join_job(self) -> bool {
+        self.job.addr() == self.waiter.0.get()
     }
 }
 
@@ -127,27 +148,25 @@ impl fmt::Debug for JobRef {
     }
 }
 
-/// The number that stands for no worker.
-pub(super) const NOBODY: usize = usize::MAX;
-
-/// The number that stands for the owner of a job, who is told to run it himself.
-const OWNER: usize = usize::MAX - 1;
+/// The value of [`StackJob::thief`] for no worker.
+const NO_THIEF: usize = usize::MAX;
 
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 
 /// A closure on the stack of the thread that will wait for it.
 ///
-/// `body` is taken and `outcome` written by whoever runs the job, once, before it sets the latch.
-/// Afterwards both are the owner's. If the job was given back, the body is still there.
+/// Whoever runs the job takes `body` and writes `outcome`, once, before it sets the latch. Afterwards
+/// both belong to the owner. If the job was returned, the body is still there.
 pub(super) struct StackJob<F, R> {
     pub(super) latch: Latch,
-    /// The worker that runs it, for the owner to help; nobody if that has older work in its deque.
+    /// The worker that runs the job, from which the owner may steal; none if that worker's deque
+    /// holds older work.
     thief: AtomicUsize,
     body: UnsafeCell<Option<F>>,
     outcome: UnsafeCell<Option<Outcome<R>>>,
 }
 
-// SAFETY: body and outcome change hands as said above.
+// SAFETY: the latch hands body and outcome from the runner to the owner.
 unsafe impl<F: Send, R: Send> Sync for StackJob<F, R> {}
 
 impl<F, R> StackJob<F, R>
@@ -158,105 +177,106 @@ where
     pub(super) fn new(body: F) -> Self {
         Self {
             latch: Latch::new(),
-            thief: AtomicUsize::new(NOBODY),
+            thief: AtomicUsize::new(NO_THIEF),
             body: UnsafeCell::new(Some(body)),
             outcome: UnsafeCell::new(None),
         }
     }
 
-    pub(super) fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+    /// Returns the identity of the join that owns this job.
+    pub(super) fn waiter(&self) -> WaiterId {
+        WaiterId::of(self)
     }
 
-    /// A reference for others to run it by.
+    /// Creates a reference for others to run the job by.
     ///
-    /// The caller keeps the job alive until the latch is set, or the reference is taken back.
+    /// The caller keeps the job alive until the latch is set or it has taken the reference back.
     pub(super) fn as_ref(&self) -> JobRef {
         JobRef {
             job: std::ptr::from_ref(self).cast(),
-            run: Self::run_for_owner,
-            waiter: self.address(),
+            dispatch: Self::dispatch,
+            waiter: self.waiter(),
         }
     }
 
     pub(super) fn thief(&self) -> Option<usize> {
-        Some(self.thief.load(Ordering::Acquire)).filter(|thief| *thief != NOBODY)
+        Some(self.thief.load(Ordering::Acquire)).filter(|thief| *thief != NO_THIEF)
     }
 
     /// # Safety
     ///
     /// `job` is a `StackJob<F, R>` that is alive and has not been run.
-    unsafe fn run_for_owner(job: *const (), worker: usize) {
+    unsafe fn dispatch(job: *const (), dispatch: Dispatch) {
         // SAFETY: by the contract of this function.
         let this = unsafe { &*job.cast::<Self>() };
-        if worker != OWNER {
-            this.thief.store(worker, Ordering::Release);
+        if let Dispatch::Run(thief) = dispatch {
+            let thief = thief.unwrap_or(NO_THIEF);
+            this.thief.store(thief, Ordering::Release);
             let body = this.body.with_mut(|body| {
                 // SAFETY: this is the one run of the job.
                 unsafe { (*body).take() }
             });
             let outcome = body.map(|body| catch(body));
             this.outcome.with_mut(|place| {
-                // SAFETY: the owner does not look before the latch is set.
+                // SAFETY: the owner does not read before the latch is set.
                 unsafe { *place = outcome };
             });
         }
-        // SAFETY: the owner keeps the job until this is seen; nothing is touched afterwards.
+        // SAFETY: the owner keeps the job until it sees this; nothing is touched afterwards.
         unsafe { Latch::set(&raw const this.latch) };
     }
 
-    /// Whether it was given back, after the latch was set.
-    pub(super) fn was_given_back(&self) -> bool {
+    /// Returns whether the job was returned instead of run. The latch is set.
+    pub(super) fn was_returned(&self) -> bool {
         self.body.with(|body| {
-            // SAFETY: the latch was set, so nobody else has a reference.
+            // SAFETY: the latch is set, so no other reference is in use.
             unsafe { (*body).is_some() }
         })
     }
 
-    /// Takes the closure back, to run it in place: the reference has not been given to anybody, or
-    /// was taken or given back.
+    /// Takes the closure back, to run it in place. The reference was never shared, or was taken back
+    /// or returned.
     pub(super) fn into_body(self) -> F {
         let body = self.body.with_mut(|body| {
-            // SAFETY: the job is owned, and nobody else has a reference.
+            // SAFETY: the job is owned, and no other reference is in use.
             unsafe { (*body).take() }
         });
         body.expect("a job that was taken back has not been run")
     }
 
-    /// What came of it, after the latch was set.
+    /// Returns the outcome. The latch is set.
     pub(super) fn into_outcome(self) -> Outcome<R> {
         let outcome = self.outcome.with_mut(|outcome| {
-            // SAFETY: the latch was set, so the runner is through.
+            // SAFETY: the latch is set, so the runner does not touch the job any more.
             unsafe { (*outcome).take() }
         });
         outcome.expect("a job whose latch is set has an outcome")
     }
 }
 
-/// A closure in a box, for a job that outlives the frame that made it but not the scope around it.
+/// A closure in a box, for a job that outlives the frame that created it but not the scope around it.
 pub(super) struct HeapJob<F>(F);
 
-impl<F: FnOnce(usize) + Send> HeapJob<F> {
-    /// A reference that runs the closure, which must not unwind, and frees the box; something at
-    /// address `waiter` waits for it.
+impl<F: FnOnce() + Send> HeapJob<F> {
+    /// Creates a reference that runs the closure, which must not unwind, and frees the box.
     ///
     /// # Safety
     ///
-    /// What the closure borrows lives until the job has been run.
-    pub(super) unsafe fn boxed(body: F, waiter: usize) -> JobRef {
+    /// What the closure borrows lives until the job has been run. `waiter` is not the job itself.
+    pub(super) unsafe fn boxed(body: F, waiter: WaiterId) -> JobRef {
         JobRef {
             job: Box::into_raw(Box::new(Self(body))).cast(),
-            run: Self::run,
+            dispatch: Self::dispatch,
             waiter,
         }
     }
 
     /// # Safety
     ///
-    /// `job` comes from `boxed` and has not been run.
-    unsafe fn run(job: *const (), worker: usize) {
+    /// `job` comes from `boxed` and has not been run. It is no join job, so it is never returned.
+    unsafe fn dispatch(job: *const (), _: Dispatch) {
         // SAFETY: by the contract of this function.
         let this = unsafe { Box::from_raw(job.cast_mut().cast::<Self>()) };
-        (this.0)(worker);
+        (this.0)();
     }
 }

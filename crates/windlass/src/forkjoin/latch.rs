@@ -1,8 +1,8 @@
-//! The end of a job that lies on somebody's stack.
+//! A latch: set once by the thread that runs a job, awaited by the thread that owns the job.
 //!
-//! Whoever sets the latch must not touch it afterwards: the owner may see it set, return, and take
-//! the stack with it. So a setter that has to wake the owner first gets hold of the owner's context,
-//! then sets, then wakes.
+//! The setter must not touch the latch after setting it: the owner may see it set, return, and free
+//! the stack frame that holds it. A setter that has to wake the owner therefore clones the owner's
+//! thread context first, then sets, then unparks.
 
 #![expect(
     unsafe_code,
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::{UnsafeCell, mutant};
+use crate::sync::{Deadline, UnsafeCell, mutant};
 
 const OPEN: u8 = 0;
 /// The owner sleeps, or is about to; its context is in `owner`.
@@ -23,14 +23,23 @@ const SET: u8 = 2;
 /// Set once, awaited by the one thread that owns it.
 ///
 /// `owner` is written by the owning thread before it publishes `AWAITED`, and read by the setter
-/// after it has seen that; the owner does not touch it again before `SET`.
+/// after it has read `AWAITED`; the owner does not touch it again before `SET`.
 pub(super) struct Latch {
     state: AtomicU8,
     owner: UnsafeCell<Option<Arc<ThreadContext>>>,
 }
 
-// SAFETY: `owner` is handed over by `AWAITED`, as said above.
+// SAFETY: `owner` is handed over by the store of `AWAITED` and the load that reads it.
 unsafe impl Sync for Latch {}
+
+/// What [`Latch::register`] found.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Registered {
+    /// The setter will unpark the owner.
+    Awaited,
+    AlreadySet,
+}
 
 impl Latch {
     pub(super) fn new() -> Self {
@@ -44,31 +53,42 @@ impl Latch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// Announces that the owner is going to sleep; false if the latch is set already.
-    pub(super) fn announce(&self, owner: &Arc<ThreadContext>) -> bool {
+    /// Registers the owner, which is about to park, to be unparked by the setter.
+    pub(super) fn register(&self, owner: &Arc<ThreadContext>) -> Registered {
         match self.state.load(Ordering::Acquire) {
-            SET => false,
-            AWAITED => true,
-            _ => {
-                self.owner.with_mut(|place| {
-                    // SAFETY: only the owner gets here, and nobody reads before `AWAITED`.
-                    unsafe { *place = Some(Arc::clone(owner)) };
-                });
-                let announced =
-                    self.state
-                        .compare_exchange(OPEN, AWAITED, Ordering::AcqRel, Ordering::Acquire);
-                announced.is_ok()
+            SET => return Registered::AlreadySet,
+            AWAITED => return Registered::Awaited,
+            _ => {}
+        }
+        self.owner.with_mut(|place| {
+            // SAFETY: only the owner gets here, and the setter does not read before `AWAITED`.
+            unsafe { *place = Some(Arc::clone(owner)) };
+        });
+        let registered =
+            self.state
+                .compare_exchange(OPEN, AWAITED, Ordering::AcqRel, Ordering::Acquire);
+        match registered {
+            Ok(_) => Registered::Awaited,
+            Err(_) => Registered::AlreadySet,
+        }
+    }
+
+    /// Parks the owner until the latch is set; interrupts stay pending.
+    pub(super) fn wait(&self, owner: &Arc<ThreadContext>) {
+        if self.register(owner) == Registered::Awaited {
+            while !self.is_set() {
+                let _ = owner.park_uninterruptibly(Deadline::Never);
             }
         }
     }
 
-    /// Sets the latch and wakes the owner.
+    /// Sets the latch and unparks the owner.
     ///
     /// # Safety
     ///
     /// `latch` is alive when this is called. It may be gone when this returns.
     pub(super) unsafe fn set(latch: *const Self) {
-        // SAFETY: alive by the contract, and until one of the two stores below is seen.
+        // SAFETY: alive by the contract, and until one of the two writes of `SET` below is seen.
         let this = unsafe { &*latch };
         let first = this
             .state
@@ -77,10 +97,10 @@ impl Latch {
             return;
         }
         let owner = this.owner.with(|owner| {
-            // SAFETY: `AWAITED` was seen, so the owner has written it and waits for `SET`.
+            // SAFETY: the state is `AWAITED`, so the owner has written it and waits for `SET`.
             unsafe { (*owner).clone() }
         });
-        // Mutant: what was done before is not seen by the owner.
+        // Release: the owner sees the outcome of the job. Mutant: it may not.
         let order = mutant!("latch_set_is_relaxed", Ordering::Relaxed, Ordering::Release);
         this.state.store(SET, order);
         if let Some(owner) = owner {

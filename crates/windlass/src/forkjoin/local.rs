@@ -1,4 +1,4 @@
-//! What a worker has for itself, and how code that runs on it finds it.
+//! The thread-local side of a worker, and how code that runs on the worker finds it.
 
 #![expect(
     unsafe_code,
@@ -11,9 +11,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::deque::{Deque, LocalOrder};
-use super::job::{JobRef, NOBODY, Work};
-use super::roster::WorkerInfo;
-use super::shared::{Shared, Workers, steal_from};
+use super::job::{JobRef, WaiterId, Work};
+use super::roster::{WorkerInfo, Workers};
+use super::shared::Shared;
 use crate::interrupt::ThreadContext;
 use crate::sync::{const_thread_local, mutant};
 use crate::task::{Cancellation, Failure};
@@ -23,56 +23,68 @@ const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
 }
 
-/// The private side of a worker. It lives on the stack of the worker's thread while that runs tasks.
+/// The thread-local side of a worker. It lives on the stack of the worker's thread while that runs
+/// tasks.
 pub(super) struct Local {
     pub(super) shared: Arc<Shared>,
-    pub(super) info: Arc<WorkerInfo>,
-    pub(super) deque: Deque,
+    pub(super) worker: Arc<WorkerInfo>,
+    pub(super) deque: Deque<Work>,
     pub(super) context: Arc<ThreadContext>,
-    /// Jobs of the joins that this worker is in, the oldest first. Nobody else sees them: sharing one
-    /// means moving it to the deque, and is done only if somebody is wakeable.
-    jobs: RefCell<VecDeque<JobRef>>,
-    /// How many these are: a copy that every join can afford to read.
+    /// Jobs of the joins that this worker is in, oldest first. No other thread sees them: one is moved
+    /// to the deque only if a worker would take it.
+    private_jobs: RefCell<VecDeque<JobRef>>,
+    /// The length of `private_jobs`, cheap enough to read for every join.
     private_len: Cell<usize>,
+    /// The state of the random choice of victims.
     victim: Cell<usize>,
-    /// The list of workers as this one last took it, and its epoch.
-    others: RefCell<Option<(usize, Arc<Workers>)>>,
-    /// Whether this is a thread from outside that helps.
-    is_helper: bool,
+    /// The last snapshot of the roster, and its epoch.
+    victims: RefCell<Option<(usize, Arc<Workers>)>>,
+    kind: Kind,
     /// How many pieces of work this thread is in, one inside the other.
     depth: Cell<usize>,
     /// How many waits this thread is in, one inside the other; it counts as blocked once.
     waits: Cell<usize>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Worker,
+    /// A thread from outside, which does not count as a worker.
+    Helper,
+}
+
 impl Local {
-    pub(super) fn new(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) -> Self {
         Self {
             shared: Arc::clone(shared),
-            info: Arc::clone(info),
+            worker: Arc::clone(worker),
             deque,
             context: ThreadContext::current(),
-            jobs: RefCell::new(VecDeque::new()),
+            private_jobs: RefCell::new(VecDeque::new()),
             private_len: Cell::new(0),
-            victim: Cell::new(info.index.wrapping_mul(0x9E37_79B9)),
-            others: RefCell::new(None),
-            is_helper: false,
+            victim: Cell::new(worker.index.wrapping_mul(0x9E37_79B9)),
+            victims: RefCell::new(None),
+            kind: Kind::Worker,
             depth: Cell::new(0),
             waits: Cell::new(0),
         }
     }
 
-    /// The same for a thread from outside, which does not count as a worker.
-    pub(super) fn helper(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) -> Self {
+    /// Creates the local side of a thread from outside that helps.
+    pub(super) fn helper(
+        shared: &Arc<Shared>,
+        worker: &Arc<WorkerInfo>,
+        deque: Deque<Work>,
+    ) -> Self {
         Self {
-            is_helper: true,
-            // It is in the middle of something of its own.
+            kind: Kind::Helper,
+            // The thread is inside code of its own.
             depth: Cell::new(1),
-            ..Self::new(shared, info, deque)
+            ..Self::new(shared, worker, deque)
         }
     }
 
-    /// Makes this the private side of the current thread while `f` runs.
+    /// Makes this the local side of the current thread while `f` runs.
     pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Leave(*const Local);
         impl Drop for Leave {
@@ -84,58 +96,60 @@ impl Local {
         f()
     }
 
-    /// Runs `f` with the private side of the current thread, if it is a worker.
+    /// Runs `f` with the local side of the current thread, if it is a worker.
     #[inline]
     pub(super) fn with<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
-        // SAFETY: set by `enter` on this thread, and taken back before the `Local` is gone.
+        // SAFETY: set by `enter` on this thread, and reset before the `Local` is gone.
         f(unsafe { local.as_ref() })
     }
 
-    /// Whether the current thread is a worker of this pool.
+    /// Returns whether this is a worker of this pool.
     #[inline]
     pub(super) fn is_of(&self, shared: &Arc<Shared>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// How many jobs wait to be shared.
+    /// Returns how many join jobs no other thread sees yet.
     #[inline]
     pub(super) fn private_len(&self) -> usize {
         self.private_len.get()
     }
 
-    pub(super) fn push_job(&self, job: JobRef) {
-        self.change_jobs(|jobs| jobs.push_back(job));
+    /// Adds a join job that no other thread sees yet.
+    pub(super) fn push_private(&self, job: JobRef) {
+        self.change_private(|jobs| jobs.push_back(job));
     }
 
-    /// Takes the newest job back, if it is this one.
-    pub(super) fn take_back(&self, job: usize) -> bool {
-        self.change_jobs(|jobs| {
-            let is_mine = jobs.back().is_some_and(|newest| newest.is(job));
-            if is_mine {
+    /// Takes the newest private job back, if it is that of `waiter`; returns whether it was.
+    #[must_use]
+    pub(super) fn pop_private_if(&self, waiter: WaiterId) -> bool {
+        self.change_private(|jobs| {
+            let is_wanted = jobs.back().is_some_and(|newest| newest.is_for(waiter));
+            if is_wanted {
                 jobs.pop_back();
             }
-            is_mine
+            is_wanted
         })
     }
 
-    /// Gives the oldest job to whoever is wakeable.
+    /// Moves the oldest private job to the deque, where others can steal it.
     #[cold]
-    pub(super) fn share_job(&self) {
-        if let Some(job) = self.change_jobs(VecDeque::pop_front) {
+    pub(super) fn share_oldest(&self) {
+        if let Some(job) = self.change_private(VecDeque::pop_front) {
             self.push(Work::Job(job));
         }
     }
 
     #[inline]
-    fn change_jobs<R>(&self, change: impl FnOnce(&mut VecDeque<JobRef>) -> R) -> R {
-        let mut jobs = self.jobs.borrow_mut();
+    fn change_private<R>(&self, change: impl FnOnce(&mut VecDeque<JobRef>) -> R) -> R {
+        let mut jobs = self.private_jobs.borrow_mut();
         let result = change(&mut jobs);
         self.private_len.set(jobs.len());
         result
     }
 
-    /// Puts work where others can take it.
+    /// Pushes work to the deque, and wakes a worker for it if one would take it.
     #[inline]
     pub(super) fn push(&self, work: Work) {
         self.deque.push(work);
@@ -143,15 +157,15 @@ impl Local {
     }
 
     /// Takes work of this waiter out of the worker's own deque; all else stays there.
-    pub(super) fn take_of(&self, waiter: usize) -> Option<Work> {
-        self.take_where(|work| work.waiter() == Some(waiter))
+    pub(super) fn take_for(&self, waiter: WaiterId) -> Option<Work> {
+        self.take_if(|work| work.is_for(waiter))
     }
 
-    /// Takes what is wanted out of the worker's own deque, the one that is easiest to reach.
+    /// Takes wanted work out of the worker's own deque: the first that the owner would pop.
     ///
-    /// Thieves do not see for a moment what has to be lifted off it. An oldest-first deque has what
-    /// else is wanted in front afterwards.
-    pub(super) fn take_where(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+    /// What has to be popped before it is pushed again; thieves do not see it briefly. In a FIFO deque
+    /// other wanted work comes first afterwards.
+    pub(super) fn take_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let first = self.deque.pop()?;
         if wanted(&first) {
             return Some(first);
@@ -180,10 +194,10 @@ impl Local {
         taken
     }
 
-    /// Takes the newest out of the worker's own deque if it is wanted.
+    /// Takes the newest work out of the worker's own deque if it is wanted.
     pub(super) fn take_newest_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         if self.shared.config.order == LocalOrder::Fifo {
-            return self.take_where(wanted);
+            return self.take_if(wanted);
         }
         let newest = self.deque.pop()?;
         if wanted(&newest) {
@@ -193,63 +207,64 @@ impl Local {
         None
     }
 
-    /// Runs `wait`; meanwhile another worker may take this one's place.
+    /// Runs `wait`, which may block; meanwhile another worker may replace this one.
     pub(super) fn while_blocked<R>(&self, wait: impl FnOnce() -> R) -> R {
         struct End<'a>(&'a Local);
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 self.0.waits.set(self.0.waits.get() - 1);
-                if self.0.waits.get() == 0 && !self.0.is_helper {
-                    self.0.shared.end_block();
+                if self.0.waits.get() == 0 && self.0.kind == Kind::Worker {
+                    self.0.shared.end_blocking();
                 }
             }
         }
-        if self.waits.get() == 0 && !self.is_helper {
-            self.shared.begin_block();
+        if self.waits.get() == 0 && self.kind == Kind::Worker {
+            self.shared.begin_blocking();
         }
         self.waits.set(self.waits.get() + 1);
         let _end = End(self);
         wait()
     }
 
-    /// Work of others, or what was submitted.
-    pub(super) fn steal(&self) -> Option<Work> {
-        self.steal_fork().or_else(|| self.take_submission())
+    /// Steals from other workers, or takes a submission.
+    pub(super) fn find_work(&self) -> Option<Work> {
+        self.steal().or_else(|| self.take_submission())
     }
 
-    /// Work that others have forked.
-    pub(super) fn steal_fork(&self) -> Option<Work> {
+    /// Steals from other workers.
+    pub(super) fn steal(&self) -> Option<Work> {
         let victim = self.victim.get();
         self.victim.set(
             victim
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        self.notify_if_found(self.steal_from_known(victim >> 16))
+        self.notify_if_found(self.steal_from_snapshot(victim >> 16))
     }
 
-    /// A worker that has just come may be overlooked: who finds nothing looks at the newest list before
-    /// it sleeps.
-    fn steal_from_known(&self, first: usize) -> Option<Work> {
-        let epoch = self.shared.epoch();
-        let mut others = self.others.borrow_mut();
-        let (_, workers) = match &mut *others {
+    /// Steals from the workers of the last snapshot of the roster, if it is still current.
+    ///
+    /// The deque of a worker that is just being listed may be missed: a worker that finds nothing
+    /// reads the newest list before it sleeps.
+    fn steal_from_snapshot(&self, first: usize) -> Option<Work> {
+        let epoch = self.shared.roster.epoch();
+        let mut victims = self.victims.borrow_mut();
+        let (_, workers) = match &mut *victims {
             Some(known) if known.0 == epoch => known,
-            outdated => outdated.insert((epoch, self.shared.workers())),
+            outdated => outdated.insert((epoch, self.shared.roster.snapshot())),
         };
-        steal_from(workers, first)
+        workers.steal(first)
     }
 
-    /// Lets go of what would keep workers in memory that are gone.
-    pub(super) fn forget_others(&self) {
-        *self.others.borrow_mut() = None;
+    /// Drops the snapshot of the roster, which would keep retired workers in memory.
+    pub(super) fn forget_victims(&self) {
+        *self.victims.borrow_mut() = None;
     }
 
     pub(super) fn take_submission(&self) -> Option<Work> {
         self.notify_if_found(self.shared.take_submission())
     }
 
-    /// Who has found work has others look for more.
     fn notify_if_found(&self, found: Option<Work>) -> Option<Work> {
         if found.is_some() {
             self.shared.notify_more();
@@ -257,9 +272,9 @@ impl Local {
         found
     }
 
-    /// Runs all that this worker has forked itself, at the top of its loop.
+    /// Runs all that is in the worker's own deque, at the top of its loop.
     ///
-    /// One guard against panics does for all tasks until one panics.
+    /// One `catch_unwind` covers all tasks until one panics.
     pub(super) fn run_own(&self) {
         let run_all = || {
             while let Some(work) = self.deque.pop() {
@@ -271,8 +286,8 @@ impl Local {
         }
     }
 
-    /// Runs a piece of work at the top of a worker's loop; a task's panic unwinds. Tasks of a pool that
-    /// stops are dropped instead.
+    /// Runs a piece of work at the top of the worker's loop; a task's panic unwinds. A pool that stops
+    /// cancels tasks instead.
     #[inline]
     fn run_at_top(&self, work: Work) {
         match work {
@@ -288,7 +303,7 @@ impl Local {
         }
     }
 
-    /// Runs a piece of work; its panics end here.
+    /// Runs a piece of work; its panic does not leave this function.
     pub(super) fn run(&self, work: Work) {
         match work {
             Work::Job(job) => self.run_job(job),
@@ -299,7 +314,7 @@ impl Local {
             }
             Work::Task(task, _) => {
                 let id = task.id().as_u64();
-                self.as_task(id, || task.run());
+                self.run_nested(id, || task.run());
             }
         }
     }
@@ -312,52 +327,48 @@ impl Local {
         if self.is_at_top() {
             self.reset_interrupt();
         }
-        let thief = if self.has_older_work() {
-            NOBODY
-        } else {
-            self.info.index
-        };
+        let thief = (!self.has_older_work()).then_some(self.worker.index);
         self.depth.set(self.depth.get() + 1);
-        // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
+        // SAFETY: whoever takes a reference out of a deque or list runs it, once.
         unsafe { job.run(thief) };
         self.depth.set(self.depth.get() - 1);
     }
 
-    /// Leaves a job of a join, which this worker has taken from another, to its owner.
-    pub(super) fn give_back(&self, part: JobRef) {
-        // SAFETY: a reference in a deque or a list is run once, by whoever takes it out.
-        unsafe { part.give_back() };
+    /// Leaves a join job that this worker has stolen to its owner.
+    pub(super) fn return_job(&self, job: JobRef) {
+        // SAFETY: whoever takes a reference out of a deque or list runs or returns it, once.
+        unsafe { job.return_to_owner() };
     }
 
-    /// Whether a helper could meet work here that has nothing to do with what this worker is about to
-    /// run: in its deque, or from the list of jobs, of which the oldest is shared first.
+    /// Returns whether a leapfrogging thief could find work here that is unrelated to what this worker
+    /// is about to run: in its deque, or among the private jobs, of which the oldest is shared first.
     #[inline]
     fn has_older_work(&self) -> bool {
         // Mutant: only what is shared already counts.
-        let keeps_jobs = !mutant!("show_forgets_the_jobs") && self.private_len() > 0;
-        keeps_jobs || !self.deque.is_empty()
+        let has_private = !mutant!("show_forgets_the_jobs") && self.private_len() > 0;
+        has_private || !self.deque.is_empty()
     }
 
-    /// Shows others which task this worker runs, until it has run.
+    /// Shows others which task this worker runs, until the guard is dropped.
     #[inline]
     fn show(&self, id: u64) -> Shown<'_> {
         let shown = if self.has_older_work() { 0 } else { id };
         self.depth.set(self.depth.get() + 1);
         Shown {
             local: self,
-            outer: self.info.set_current(shown),
+            outer: self.worker.set_current_task(shown),
         }
     }
 
-    /// Runs `f` inside other work as the task with this number; its panics are reported.
+    /// Runs `f` inside other work as the task with this id; its panic is reported.
     ///
-    /// An interrupt that is pending for the task around it stays pending.
-    pub(super) fn as_task(&self, id: u64, f: impl FnOnce()) {
+    /// An interrupt that is pending for the outer task stays pending.
+    pub(super) fn run_nested(&self, id: u64, f: impl FnOnce()) {
         let pending = self.reset_interrupt();
         let shown = self.show(id);
         let ended = catch(f);
         drop(shown);
-        if self.is_helper {
+        if self.kind == Kind::Helper {
             self.context.take_interrupt();
         }
         if pending {
@@ -368,8 +379,8 @@ impl Local {
         }
     }
 
-    /// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
-    /// Says whether one was pending.
+    /// Clears the interrupt of the preceding task, and sets one if the pool stops: so does every task
+    /// start. Returns whether one was pending.
     fn reset_interrupt(&self) -> bool {
         let pending = self.context.take_interrupt();
         if self.shared.is_stopping() {
@@ -389,6 +400,15 @@ impl Drop for Shown<'_> {
     #[inline]
     fn drop(&mut self) {
         self.local.depth.set(self.local.depth.get() - 1);
-        self.local.info.set_current(self.outer);
+        self.local.worker.set_current_task(self.outer);
     }
+}
+
+/// Returns the index of the worker that this is called on, which no other worker of its pool has or
+/// had; `None` outside.
+#[must_use]
+#[doc(alias = "inForkJoinPool")]
+#[doc(alias = "getPoolIndex")]
+pub fn worker_index() -> Option<usize> {
+    Local::with(|local| local.map(|local| local.worker.index))
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deque::LocalOrder;
-use super::job::{NOBODY, StackJob, Work};
+use super::job::{StackJob, Work};
 use super::local::Local;
 use super::shared::{Config, Shared};
-use super::{blocking, join, scope};
+use super::{blocking, join, scope, worker};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Mutex, model, thread};
 use crate::task::{Task, TaskHandle};
@@ -22,9 +22,10 @@ fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
     let config = Config {
         order: LocalOrder::Lifo,
         keep_alive,
-        spares: 1,
+        max_spares: 1,
         factory: Arc::new(DefaultThreadFactory::named("model")),
         uncaught: None,
+        run_worker: worker::run,
     };
     Shared::new(config, parallelism)
 }
@@ -44,7 +45,7 @@ fn end(shared: &Arc<Shared>) {
 fn give_away(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
     let job = StackJob::new(body);
     local.push(Work::Job(job.as_ref()));
-    join::sleep(&job.latch, &local.context);
+    job.latch.wait(&local.context);
     job.into_outcome().unwrap()
 }
 
@@ -56,10 +57,10 @@ fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
         let runner = thread::Builder::new().spawn(move || {
             if let Work::Job(job) = theirs {
                 // SAFETY: the owner keeps the job until its latch is set, and runs it not.
-                unsafe { job.run(NOBODY) };
+                unsafe { job.run(None) };
             }
         });
-        join::sleep(&job.latch, &ThreadContext::current());
+        job.latch.wait(&ThreadContext::current());
         assert_eq!(job.into_outcome().unwrap(), 7);
         runner.unwrap().join().unwrap();
     });
@@ -112,10 +113,12 @@ fn a_job_that_is_given_back_is_its_owners() {
         let theirs = Work::Job(job.as_ref());
         let thief = thread::Builder::new().spawn(move || {
             // SAFETY: the owner keeps the job until its latch is set.
-            theirs.into_job().map(|job| unsafe { job.give_back() })
+            theirs
+                .into_job()
+                .map(|job| unsafe { job.return_to_owner() })
         });
-        join::sleep(&job.latch, &ThreadContext::current());
-        assert!(job.was_given_back());
+        job.latch.wait(&ThreadContext::current());
+        assert!(job.was_returned());
         assert_eq!(job.into_body()(), 7);
         thief.unwrap().join().unwrap();
     });
@@ -131,9 +134,9 @@ fn a_part_of_what_its_worker_has_done_meanwhile_is_given_back() {
             let job = StackJob::new(|| 7);
             local.push(Work::Job(job.as_ref()));
             let asked = Cell::new(false);
-            let runner = || (!asked.replace(true)).then_some(local.info.index);
-            assert!(join::help(local, runner));
-            assert!(job.latch.is_set() && job.was_given_back());
+            let runner = || (!asked.replace(true)).then_some(local.worker.index);
+            assert!(join::leapfrog(local, runner));
+            assert!(job.latch.is_set() && job.was_returned());
         });
     });
 }
@@ -146,13 +149,13 @@ fn nobody_helps_a_worker_that_has_older_jobs() {
         let shared = shared(0, Duration::MAX);
         shared.as_helper(|local| {
             let (older, newer) = (StackJob::new(|| 1), StackJob::new(|| 2));
-            local.push_job(older.as_ref());
+            local.push_private(older.as_ref());
             local.run(Work::Job(newer.as_ref()));
             assert_eq!(newer.thief(), None);
-            assert!(local.take_back(older.address()));
+            assert!(local.pop_private_if(older.waiter()));
             let alone = StackJob::new(|| 3);
             local.run(Work::Job(alone.as_ref()));
-            assert_eq!(alone.thief(), Some(local.info.index));
+            assert_eq!(alone.thief(), Some(local.worker.index));
         });
     });
 }

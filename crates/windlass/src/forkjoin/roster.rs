@@ -1,57 +1,166 @@
-//! One worker, as the others see it.
+//! Who works here: the list of workers that thieves choose their victims from.
+//!
+//! The list is immutable and replaced as a whole when a worker starts or retires. The epoch counts the
+//! replacements, so that a worker can keep a snapshot and reuse it while the epoch stands.
 
 use std::sync::{Arc, OnceLock};
 
 use super::deque::Stealer;
+use super::job::Work;
 use crate::interrupt::ThreadContext;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::task::TaskId;
 
+/// The list of workers, and what retired ones have done.
+pub(super) struct Roster {
+    listed: Mutex<Listed>,
+    epoch: AtomicUsize,
+}
+
+struct Listed {
+    workers: Arc<Workers>,
+    /// The steals of workers that are not listed any more.
+    retired_steals: u64,
+}
+
+impl Roster {
+    pub(super) fn new() -> Self {
+        Self {
+            listed: Mutex::new(Listed {
+                workers: Arc::new(Workers(Vec::new())),
+                retired_steals: 0,
+            }),
+            epoch: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns the workers that are listed now.
+    pub(super) fn snapshot(&self) -> Arc<Workers> {
+        Arc::clone(&self.listed.lock().workers)
+    }
+
+    /// Returns how often the list was replaced. A snapshot that is taken afterwards is at least as new.
+    #[inline]
+    pub(super) fn epoch(&self) -> usize {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Lists a worker: others may steal from it.
+    pub(super) fn add(&self, worker: &Arc<WorkerInfo>) {
+        let mut listed = self.listed.lock();
+        let mut workers = listed.workers.0.clone();
+        workers.push(Arc::clone(worker));
+        self.replace(&mut listed, workers);
+    }
+
+    /// Takes a worker off the list. It steals nothing more, so its steals are counted once.
+    pub(super) fn remove(&self, worker: &Arc<WorkerInfo>) {
+        let mut listed = self.listed.lock();
+        let mut workers = listed.workers.0.clone();
+        workers.retain(|other| !Arc::ptr_eq(other, worker));
+        self.replace(&mut listed, workers);
+        listed.retired_steals += worker.steals();
+    }
+
+    fn replace(&self, listed: &mut Listed, workers: Vec<Arc<WorkerInfo>>) {
+        listed.workers = Arc::new(Workers(workers));
+        self.epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns how much work was run by another thread than the one that forked or submitted it.
+    pub(super) fn steal_count(&self) -> u64 {
+        let listed = self.listed.lock();
+        let steals = listed.workers.0.iter().map(|worker| worker.steals());
+        listed.retired_steals + steals.sum::<u64>()
+    }
+
+    /// Returns whether a deque holds work.
+    pub(super) fn has_queued(&self) -> bool {
+        let workers = self.snapshot();
+        workers.0.iter().any(|worker| worker.stealer.len() > 0)
+    }
+}
+
+/// All workers of a pool at one time.
+pub(super) struct Workers(Vec<Arc<WorkerInfo>>);
+
+impl Workers {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerInfo> {
+        self.0.iter().map(|worker| &**worker)
+    }
+
+    /// Steals the oldest work of a worker. The victim at this place is tried first.
+    pub(super) fn steal(&self, first: usize) -> Option<Work> {
+        let count = self.0.len();
+        (0..count).find_map(|offset| self.0[(first % count + offset) % count].stealer.steal())
+    }
+
+    /// Returns how much work the deques hold.
+    pub(super) fn queued(&self) -> usize {
+        self.iter().map(|worker| worker.stealer.len()).sum()
+    }
+
+    pub(super) fn by_index(&self, index: usize) -> Option<&WorkerInfo> {
+        self.iter().find(|worker| worker.index == index)
+    }
+
+    /// Returns the index of the worker that shows this task as the one it runs.
+    pub(super) fn runner_of(&self, id: TaskId) -> Option<usize> {
+        let runner = self.iter().find(|worker| worker.shows(id.as_u64()));
+        runner.map(|worker| worker.index)
+    }
+}
+
+/// One worker, as the others see it.
 #[derive(Debug)]
 pub(super) struct WorkerInfo {
+    /// Unique among all workers that the pool has and had.
     pub(super) index: usize,
-    pub(super) stealer: Stealer,
+    pub(super) stealer: Stealer<Work>,
     context: OnceLock<Arc<ThreadContext>>,
-    /// The task that it runs, as a number; zero for none, or if its deque holds older work. Only a
-    /// hint.
-    current: AtomicU64,
-    /// Work it has done that others had submitted or forked.
+    /// The id of the task that it runs; zero for none, or if its deque holds older work. A hint.
+    current_task: AtomicU64,
+    /// How much work it has run that others had submitted or forked.
     steals: AtomicU64,
 }
 
 impl WorkerInfo {
-    pub(super) fn new(index: usize, stealer: Stealer) -> Arc<Self> {
+    pub(super) fn new(index: usize, stealer: Stealer<Work>) -> Arc<Self> {
         Arc::new(Self {
             index,
             stealer,
             context: OnceLock::new(),
-            current: AtomicU64::new(0),
+            current_task: AtomicU64::new(0),
             steals: AtomicU64::new(0),
         })
     }
 
+    /// Sets the context of its thread, by which it is unparked and interrupted.
     pub(super) fn set_context(&self, context: Arc<ThreadContext>) {
         let _ = self.context.set(context);
     }
 
-    pub(super) fn set_current(&self, id: u64) -> u64 {
-        let former = self.current.load(Ordering::Relaxed);
-        self.current.store(id, Ordering::Relaxed);
+    /// Sets the task that it shows as running; returns the one before.
+    pub(super) fn set_current_task(&self, id: u64) -> u64 {
+        let former = self.current_task.load(Ordering::Relaxed);
+        self.current_task.store(id, Ordering::Relaxed);
         former
     }
 
-    pub(super) fn runs(&self, id: u64) -> bool {
-        self.current.load(Ordering::Relaxed) == id
+    fn shows(&self, id: u64) -> bool {
+        self.current_task.load(Ordering::Relaxed) == id
     }
 
     pub(super) fn count_steal(&self) {
         self.steals.store(self.steals() + 1, Ordering::Relaxed);
     }
 
-    pub(super) fn steals(&self) -> u64 {
+    fn steals(&self) -> u64 {
         self.steals.load(Ordering::Relaxed)
     }
 
-    pub(super) fn wake(&self) {
+    pub(super) fn unpark(&self) {
         if let Some(context) = self.context.get() {
             context.unpark();
         }

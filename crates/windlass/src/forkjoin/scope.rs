@@ -1,4 +1,4 @@
-//! Any number of closures on borrowed data, all of which have ended when the scope is left.
+//! Scopes: any number of closures on borrowed data, all of which have ended when the scope returns.
 
 #![expect(unsafe_code, reason = "jobs borrow from the frame that waits for them")]
 
@@ -7,16 +7,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::job::{HeapJob, JobRef, Work};
+use super::job::{HeapJob, JobRef, WaiterId, Work};
 use super::latch::Latch;
 use super::local::Local;
 use super::shared::Shared;
-use super::{join, spawn};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::unwind::{catch, discard_payload};
 
-/// Takes closures that may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
+/// A scope that spawns closures which may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
 ///
 /// ```
 /// use windlass::forkjoin::ForkJoinPool;
@@ -36,10 +35,10 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What the jobs of a scope share. The last of them may still be at it when the scope is left.
+/// What the jobs of a scope share. The last job may still use it when the scope has returned.
 struct ScopeState {
     shared: Arc<Shared>,
-    /// The body of the scope, and all that it has spawned and that has not ended.
+    /// The body of the scope, and the spawned closures, as far as they have not ended.
     pending: AtomicUsize,
     /// Set by the last of them.
     latch: Latch,
@@ -47,52 +46,44 @@ struct ScopeState {
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Runs the closure some time before the scope is left.
+    /// Runs the closure at some time before the scope returns.
     ///
-    /// If it panics, so does the scope, when all have ended.
+    /// If it panics, the scope panics when all closures have ended.
     pub fn spawn<F>(&'scope self, body: F)
     where
         F: FnOnce() + Send + 'scope,
     {
         self.state.pending.fetch_add(1, Ordering::Relaxed);
         let state = Arc::clone(&self.state);
-        let job = move |_worker: usize| state.run(body);
-        // SAFETY: the scope is left when `pending` is zero, so what the closure borrows lives until it
-        // has run. It does not unwind, and touches nothing borrowed after it has counted itself out.
+        let job = move || state.run(body);
+        // SAFETY: the scope returns only when `pending` is zero, so what the closure borrows lives until
+        // it has run. It does not unwind, and touches nothing borrowed after the decrement.
         let job = unsafe { HeapJob::boxed(job, self.state.waiter()) };
-        self.state.send(job);
+        self.state.push(job);
     }
 }
 
 impl ScopeState {
-    fn waiter(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+    fn waiter(&self) -> WaiterId {
+        WaiterId::of(self)
     }
 
-    fn send(&self, job: JobRef) {
-        let work = Work::Job(job);
-        let outside = Local::with(|local| match local {
-            Some(local) if local.is_of(&self.shared) => {
-                local.push(work);
-                None
-            }
-            _ => Some(work),
-        });
-        let refused = outside.and_then(|work| spawn::submit(&self.shared, work).err());
-        if let Some(work) = refused {
-            self.shared.as_helper(|local| local.run(work));
+    /// Queues the job; runs it here if the pool is shut down.
+    fn push(&self, job: JobRef) {
+        if let Err(refused) = self.shared.push_or_submit(Work::Job(job)) {
+            self.shared.as_helper(|local| local.run(refused));
         }
     }
 
     fn run(&self, body: impl FnOnce()) {
         if let Err(payload) = catch(body) {
-            self.keep(payload);
+            self.keep_first(payload);
         }
-        self.end_one();
+        self.complete_one();
     }
 
-    /// Keeps the first panic.
-    fn keep(&self, payload: Box<dyn Any + Send>) {
+    /// Keeps the payload if it is the first, and discards it otherwise.
+    fn keep_first(&self, payload: Box<dyn Any + Send>) {
         let surplus = {
             let mut first = self.panic.lock();
             if first.is_none() {
@@ -107,9 +98,9 @@ impl ScopeState {
         }
     }
 
-    fn end_one(&self) {
+    fn complete_one(&self) {
         if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: the latch is part of `self`, which is behind an `Arc` of the caller.
+            // SAFETY: the latch is part of `self`, which the caller keeps alive by an `Arc`.
             unsafe { Latch::set(&raw const self.latch) };
         }
     }
@@ -117,21 +108,18 @@ impl ScopeState {
     fn wait(&self) {
         Local::with(|local| match local {
             Some(local) if local.is_of(&self.shared) => self.wait_on(local),
-            _ => join::await_outside(&self.shared, &self.latch, self.waiter()),
+            _ => self.shared.wait_outside(&self.latch, self.waiter()),
         });
     }
 
-    /// A worker runs what the scope has spawned on it; then it lets another take its place, and
-    /// sleeps.
+    /// Runs what the scope has spawned on this worker; then sleeps, while another worker replaces it.
     fn wait_on(&self, local: &Local) {
         while !self.latch.is_set() {
             let waiter = self.waiter();
-            match local
-                .take_of(waiter)
-                .or_else(|| self.shared.take_moved(waiter))
-            {
+            let own = local.take_for(waiter);
+            match own.or_else(|| self.shared.take_moved_job(waiter)) {
                 Some(own) => local.run(own),
-                None => local.while_blocked(|| join::sleep(&self.latch, &local.context)),
+                None => local.while_blocked(|| self.latch.wait(&local.context)),
             }
         }
     }
@@ -145,7 +133,7 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-/// Runs the body on this thread, and what it spawns in the pool; all have ended when this returns.
+/// Runs the body on this thread and what it spawns in the pool; all have ended when this returns.
 pub(super) fn scope<'env, F, R>(shared: &Arc<Shared>, body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -162,7 +150,7 @@ where
         env: PhantomData,
     };
     let ended = catch(|| body(&scope));
-    state.end_one();
+    state.complete_one();
     state.wait();
     let panic = state.panic.lock().take();
     match (ended, panic) {

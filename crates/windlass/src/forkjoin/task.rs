@@ -1,4 +1,4 @@
-//! Tasks that split themselves.
+//! Recursive tasks, which split themselves.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ use crate::task::{Task, TaskHandle};
 #[doc(alias = "RecursiveAction")]
 #[doc(alias = "ForkJoinTask")]
 pub trait RecursiveTask: Send {
-    /// What it computes.
+    /// The result.
     type Output: Send;
 
-    /// Computes it, splitting as it likes.
+    /// Computes the result, and may fork further tasks.
     fn compute(self, cx: &Cx<'_>) -> Self::Output;
 }
 
-/// The worker that a [`RecursiveTask`] runs on. It can be had only inside one.
+/// The context of a [`RecursiveTask`]: the worker that runs it.
 pub struct Cx<'a> {
     local: &'a Local,
 }
@@ -54,7 +54,7 @@ impl<'a> Cx<'a> {
         Self { local }
     }
 
-    /// Has the task run, here or by another worker, and gives its handle.
+    /// Forks the task, to be run by this or another worker, and returns its handle.
     pub fn fork<K>(&self, task: K) -> ForkHandle<K::Output>
     where
         K: RecursiveTask + 'static,
@@ -65,36 +65,36 @@ impl<'a> Cx<'a> {
         ForkHandle::new(handle, Arc::clone(&self.local.shared))
     }
 
-    /// Runs both tasks, perhaps side by side, and gives both results.
+    /// Runs both tasks, potentially in parallel, and returns both results.
     pub fn join<A: RecursiveTask, B: RecursiveTask>(&self, a: A, b: B) -> (A::Output, B::Output) {
         join::join(&self.local.shared, || compute(a), || compute(b))
     }
 
-    /// Runs all tasks, perhaps side by side, and gives all results in order.
+    /// Runs all tasks, potentially in parallel, and returns all results in order.
     pub fn invoke_all<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
         all(&self.local.shared, tasks)
     }
 
     /// Runs tasks of the pool until none is queued.
     pub fn help_quiesce(&self) {
-        help(self.local);
+        run_until_idle(self.local);
     }
 
-    /// Takes out the task that this worker would run next of those it has forked, without running it.
+    /// Takes out the next task of this worker's own deque, without running it.
     #[must_use]
     #[doc(alias = "pollNextLocalTask")]
     pub fn poll_next_local(&self) -> Option<Task> {
-        self.local.take_where(|work| !work.is_job())?.into_task()
+        self.local.take_if(|work| !work.is_job())?.into_task()
     }
 
-    /// Takes out a task without running it: of this worker, or of another, or a submission.
+    /// Takes out a task without running it: from this worker, another one, or the submissions.
     #[must_use]
     #[doc(alias = "pollTask")]
     pub fn poll_task(&self) -> Option<Task> {
         let own = self.poll_next_local();
         let others = || match self.local.shared.steal()? {
-            Work::Job(part) if part.is_of_join() => {
-                self.local.give_back(part);
+            Work::Job(job) if job.is_join_job() => {
+                self.local.return_job(job);
                 None
             }
             job @ Work::Job(_) => {
@@ -107,13 +107,13 @@ impl<'a> Cx<'a> {
             .or_else(|| self.local.shared.take_submitted_task())
     }
 
-    /// How many tasks this worker has forked that nobody has started.
+    /// Returns how many tasks this worker has forked that have not started.
     #[must_use]
     pub fn queued_task_count(&self) -> usize {
-        self.local.info.stealer.len()
+        self.local.worker.stealer.len()
     }
 
-    /// How many more tasks this worker has forked than there are others to take them.
+    /// Returns how many more unstarted tasks this worker has forked than there are other workers.
     #[must_use]
     pub fn surplus_queued_task_count(&self) -> usize {
         let stats = self.local.shared.stats();
@@ -121,10 +121,10 @@ impl<'a> Cx<'a> {
             .saturating_sub(stats.parallelism.saturating_sub(1))
     }
 
-    /// The number of this worker, which no other worker of the pool has or had.
+    /// Returns the index of this worker, which no other worker of the pool has or had.
     #[must_use]
     pub fn worker_index(&self) -> usize {
-        self.local.info.index
+        self.local.worker.index
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn compute<K: RecursiveTask>(task: K) -> K::Output {
     })
 }
 
-/// A task for a deque, and its handle.
+/// Creates a task for a deque, and its handle.
 pub(super) fn forkable<K>(task: K) -> (Task, TaskHandle<K::Output>)
 where
     K: RecursiveTask + 'static,
@@ -153,11 +153,11 @@ where
     Task::with_handle(move || compute(task))
 }
 
-/// Splits a list in halves, down to single tasks.
+/// Runs all tasks by splitting the list in halves, down to single tasks.
 pub(super) fn all<K: RecursiveTask>(shared: &Arc<Shared>, mut tasks: Vec<K>) -> Vec<K::Output> {
     if tasks.len() > 1 {
         let right = tasks.split_off(tasks.len() / 2);
-        // The second closure of a join runs first; one worker alone keeps to the order of the list.
+        // The second closure of a join runs first, so a worker alone keeps the order of the list.
         let (mut right, mut left) =
             join::join(shared, || all(shared, right), || all(shared, tasks));
         left.append(&mut right);
@@ -166,9 +166,9 @@ pub(super) fn all<K: RecursiveTask>(shared: &Arc<Shared>, mut tasks: Vec<K>) -> 
     tasks.into_iter().map(compute).collect()
 }
 
-/// Runs what the worker has, and what it can find, until there is nothing.
-pub(super) fn help(local: &Local) {
-    while let Some(work) = local.deque.pop().or_else(|| local.steal()) {
+/// Runs the worker's own work and what it can find elsewhere, until there is nothing.
+pub(super) fn run_until_idle(local: &Local) {
+    while let Some(work) = local.deque.pop().or_else(|| local.find_work()) {
         local.run(work);
     }
 }

@@ -3,36 +3,38 @@
 use std::sync::Arc;
 
 use super::deque::Deque;
+use super::job::Work;
 use super::local::Local;
 use super::roster::WorkerInfo;
-use super::shared::{Idle, Shared};
+use super::shared::Shared;
+use super::sleep::Awake;
 use crate::interrupt::ThreadContext;
-use crate::sync::{AdaptiveSpin, spin_until};
+use crate::sync::{AdaptiveSpin, Deadline, spin_until};
 
-/// Runs what the worker has, what others have, what was submitted; rests; ends.
-pub(super) fn run(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) {
-    shared.clock().adopt();
-    let me = ThreadContext::current();
-    info.set_context(Arc::clone(&me));
-    let local = Local::new(shared, info, deque);
+/// Runs the worker's own work, then stolen work, then submissions; sleeps; retires.
+pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) {
+    shared.clock.adopt();
+    let context = ThreadContext::current();
+    worker.set_context(Arc::clone(&context));
+    let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
     let run_and_count = |work| {
         local.run(work);
-        info.count_steal();
+        worker.count_steal();
     };
     local.enter(|| {
         loop {
             local.run_own();
             let submitted = shared.submission_count();
-            if let Some(fork) = local.steal_fork() {
+            if let Some(stolen) = local.steal() {
                 spin.submissions = 0;
-                run_and_count(fork);
+                run_and_count(stolen);
             } else if let Some(submission) = local.take_submission() {
                 spin.submissions += 1;
                 run_and_count(submission);
             } else if !spin.finds(|| shared.submission_count() != submitted) {
-                local.forget_others();
-                match shared.sleep_or_retire(info, &me) {
+                local.forget_victims();
+                match sleep_or_retire(shared, worker, &context) {
                     Idle::Run(submission) => {
                         spin.submissions += 1;
                         run_and_count(submission);
@@ -45,35 +47,68 @@ pub(super) fn run(shared: &Arc<Shared>, info: &Arc<WorkerInfo>, deque: Deque) {
     });
 }
 
-/// A worker that has run a submission looks out for the next one, for some microseconds, while that
-/// pays: it is less than it takes to fall asleep and be woken. After a fork it does not: it could not
-/// be told of more of them, and whoever forks asks first who is wakeable.
+/// What a worker that found nothing does next.
+enum Idle {
+    Run(Work),
+    Search,
+    Retire,
+}
+
+/// Puts a worker that found nothing to sleep, until it is woken or its keep-alive is over.
+fn sleep_or_retire(
+    shared: &Arc<Shared>,
+    worker: &Arc<WorkerInfo>,
+    context: &ThreadContext,
+) -> Idle {
+    let mut state = shared.lock();
+    if let Some(work) = state.injector.pop_front() {
+        return Idle::Run(work);
+    }
+    if state.must_retire_idle() {
+        return Idle::Retire;
+    }
+    shared.sleep.enlist(&mut state.census, worker);
+    shared.try_terminate(state);
+    let deadline = Deadline::after(shared.config.keep_alive);
+    let has_queued = || shared.roster.has_queued();
+    let awake = shared
+        .sleep
+        .wait(&shared.state, worker, context, deadline, has_queued);
+    match awake {
+        Awake::Search => Idle::Search,
+        Awake::Retire => Idle::Retire,
+    }
+}
+
+/// A worker that has run a submission spins briefly for the next one, while that pays: it takes less
+/// than falling asleep and being woken. After stolen work it does not spin: nothing counts the forks,
+/// and whoever forks wakes a worker itself.
 #[derive(Debug, Default)]
 struct SubmissionSpin {
-    /// How many submissions were run since the last look-out, without a fork in between.
+    /// Submissions run since the last spin, without stolen work in between.
     submissions: usize,
     spin: AdaptiveSpin,
 }
 
 impl SubmissionSpin {
-    /// Whether something has come.
-    fn finds(&mut self, something_came: impl Fn() -> bool) -> bool {
-        let looks = match std::mem::take(&mut self.submissions) {
+    /// Spins until there is something; returns whether there is.
+    fn finds(&mut self, has_come: impl Fn() -> bool) -> bool {
+        let rounds = match std::mem::take(&mut self.submissions) {
             0 => return false,
-            1 => OFTEN,
-            _ => SELDOM,
+            1 => ROUNDS_AFTER_ONE,
+            _ => ROUNDS_IN_STREAM,
         };
         if !self.spin.should_spin() {
             return false;
         }
-        spin_until(looks, &something_came);
-        let has_come = something_came();
-        self.spin.record(has_come);
-        has_come
+        spin_until(rounds, &has_come);
+        let found = has_come();
+        self.spin.record(found);
+        found
     }
 }
 
-/// How often a worker looks while it looks out: often after one that came alone, whose submitter may
-/// wait for it before it brings the next; seldom in a stream, of which there is more by each look.
-const OFTEN: u32 = 24;
-const SELDOM: u32 = 4;
+/// How often a spinning worker checks: often after a single submission, whose submitter may wait for it
+/// before it submits the next; rarely in a stream, where each check finds more.
+const ROUNDS_AFTER_ONE: u32 = 24;
+const ROUNDS_IN_STREAM: u32 = 4;

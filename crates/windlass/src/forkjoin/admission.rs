@@ -1,0 +1,34 @@
+//! How work gets into the pool: into the deque of the calling worker, or into the injector.
+
+use std::sync::Arc;
+
+use super::job::Work;
+use super::local::Local;
+use super::shared::{Accepted, Shared};
+
+impl Shared {
+    /// Queues work as if from outside, and has it run; returns it if the pool is shut down.
+    ///
+    /// If the pool is to have no workers, the current thread runs it.
+    pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
+        let accepted = self.inject(work)?;
+        self.notify_work();
+        if accepted == Accepted::WithoutWorkers {
+            self.run_submissions();
+        }
+        Ok(())
+    }
+
+    /// Pushes work to the deque of the calling worker, also in a pool that is shut down; submits it
+    /// elsewhere.
+    pub(super) fn push_or_submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
+        let external = Local::with(|local| match local {
+            Some(local) if local.is_of(self) => {
+                local.push(work);
+                None
+            }
+            _ => Some(work),
+        });
+        external.map_or(Ok(()), |work| self.submit(work))
+    }
+}

@@ -1,0 +1,45 @@
+//! Threads from outside that run work of the pool for a time.
+
+use std::sync::Arc;
+
+use super::deque::Deque;
+use super::local::Local;
+use super::roster::WorkerInfo;
+use super::shared::Shared;
+use crate::unwind::catch;
+
+impl Shared {
+    /// Has the current thread, which is no worker of the pool, take part while `f` runs, and until
+    /// all that it has forked itself has been run.
+    pub(super) fn as_helper<R>(self: &Arc<Self>, f: impl FnOnce(&Local) -> R) -> R {
+        let deque = Deque::new(self.config.order);
+        let worker = {
+            let mut state = self.lock();
+            state.helpers += 1;
+            WorkerInfo::new(state.next_worker_index(), deque.stealer())
+        };
+        self.roster.add(&worker);
+        let local = Local::helper(self, &worker, deque);
+        let ended = local.enter(|| {
+            let ended = catch(|| f(&local));
+            while let Some(own) = local.deque.pop() {
+                local.run(own);
+            }
+            ended
+        });
+        let mut state = self.lock();
+        self.roster.remove(&worker);
+        state.helpers -= 1;
+        self.try_terminate(state);
+        ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    }
+
+    /// Has the current thread run submissions until there are none.
+    pub(super) fn run_submissions(self: &Arc<Self>) {
+        self.as_helper(|local| {
+            while let Some(work) = self.take_submission() {
+                local.run(work);
+            }
+        });
+    }
+}

@@ -1,0 +1,75 @@
+//! Quiescence: nothing is queued and no thread runs work. After a shutdown it is the end.
+
+use super::shared::Shared;
+use super::state::{RunState, State};
+use crate::interrupt::ThreadContext;
+use crate::sync::{Deadline, MutexGuard, mutant};
+use crate::waiting::{Wait, Wakeup, wait};
+
+impl Shared {
+    fn is_quiescent_now(&self, state: &State) -> bool {
+        state.is_idle() && !self.roster.has_queued()
+    }
+
+    pub(super) fn is_quiescent(&self) -> bool {
+        self.is_quiescent_now(&self.lock())
+    }
+
+    /// Checks whether the pool has become quiescent, signals those that wait for it, and advances a
+    /// pool that was shut down.
+    ///
+    /// Called after every change that may be the last: a worker falls asleep or retires, a helper
+    /// leaves, a queued task is taken out.
+    pub(super) fn try_terminate(&self, mut state: MutexGuard<'_, State>) {
+        let mut wakeups: Vec<Wakeup> = Vec::new();
+        let mut sleepers = Vec::new();
+        if self.is_quiescent_now(&state) {
+            wakeups = state.quiescence_waiters().signal(usize::MAX);
+            if state.run_state == RunState::Shutdown {
+                // Nothing can be submitted any more: sleeping workers have nothing to wait for.
+                self.set_run_state(&mut state, RunState::Stop);
+                // Mutant: they are not woken.
+                if !mutant!("settle_wakes_nobody") {
+                    sleepers = self.sleep.take_sleepers(&mut state.census);
+                }
+            }
+            if state.run_state == RunState::Stop && state.census.live == 0 {
+                self.set_run_state(&mut state, RunState::Terminated);
+            }
+        }
+        let is_terminated = state.run_state == RunState::Terminated;
+        drop(state);
+        drop(wakeups);
+        for sleeper in sleepers {
+            sleeper.unpark();
+        }
+        if is_terminated {
+            self.termination.signal();
+        }
+    }
+
+    /// Waits until the pool is quiescent, but not beyond the deadline; interrupts stay pending.
+    ///
+    /// Returns whether it is.
+    pub(super) fn await_quiescence(&self, deadline: Deadline) -> bool {
+        let mut interrupted = false;
+        let mut state = self.lock();
+        let is_quiescent = loop {
+            if self.is_quiescent_now(&state) {
+                break true;
+            }
+            if deadline.has_passed() {
+                break false;
+            }
+            let queue = State::quiescence_waiters;
+            let waited = wait(&self.state, state, queue, (), deadline);
+            state = waited.guard;
+            interrupted |= waited.how == Wait::Interrupted;
+        };
+        drop(state);
+        if interrupted {
+            ThreadContext::current().set_interrupted();
+        }
+        is_quiescent
+    }
+}

@@ -1,0 +1,261 @@
+//! The sleep and wake protocol: no work stays queued while a worker sleeps that could run it.
+//!
+//! Workers that find nothing sleep; threads that queue work wake them. Queueing is the hot side, so it
+//! takes no lock: all it reads is `wakeable`, the number of workers that would take work now (those
+//! that sleep, and those that the pool may still start). It is a copy, written under the pool's lock
+//! with every change of the [`Census`].
+//!
+//! # Why no wake-up is lost
+//!
+//! Both sides write first and read second, with a sequentially consistent fence in between:
+//!
+//! | a thread that queues work | a worker that goes to sleep |
+//! |---|---|
+//! | 1. pushes to its deque | 1. enlists as sleeping: writes `wakeable` ([`enlist`](Sleep::enlist)) |
+//! | 2. fence | 2. fence |
+//! | 3. reads `wakeable` ([`must_wake`](Sleep::must_wake)) | 3. reads all deques ([`wait`](Sleep::wait)) |
+//!
+//! The two fences are totally ordered. If the left one is first, the worker's reads see the push, and it
+//! does not sleep. If the right one is first, the pushing thread reads `wakeable` as not zero and wakes a
+//! worker. Without either fence both may read the old value: the work is queued and nobody comes for it.
+//!
+//! The injector needs no such argument: it is changed under the same lock as the census. A worker that
+//! blocks inside a task makes room for a replacement, and so follows the right column as well
+//! ([`block`](Sleep::block)).
+//!
+//! # What a wake-up means
+//!
+//! Whoever wakes a sleeper takes it off the list, under the lock, and unparks it after. A worker that
+//! returns from parking and finds itself still listed was not woken by the protocol and parks again, or
+//! retires if its time is up. One woken worker wakes the next if it finds more work than it takes
+//! (`Shared::notify_more`): a chain that ends where the work does, instead of a herd.
+
+use std::sync::Arc;
+
+use super::roster::WorkerInfo;
+use super::state::{Census, RunState, State, lock};
+use crate::interrupt::ThreadContext;
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::{Deadline, Mutex, ParkResult, mutant};
+
+/// The lock-free half of the protocol. The other half, who sleeps, is in the [`Census`].
+pub(super) struct Sleep {
+    /// A copy of [`Census::wakeable`].
+    wakeable: AtomicUsize,
+}
+
+/// Why a worker is awake again.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awake {
+    /// There may be work.
+    Search,
+    /// It has slept for as long as it is kept alive, or the pool stops.
+    Retire,
+}
+
+impl Sleep {
+    pub(super) fn new(census: &Census) -> Self {
+        Self {
+            wakeable: AtomicUsize::new(census.wakeable()),
+        }
+    }
+
+    /// Returns whether a worker would take work; a hint.
+    #[inline]
+    pub(super) fn has_wakeable(&self) -> bool {
+        self.wakeable.load(Ordering::Relaxed) != 0
+    }
+
+    /// Returns whether a thread that has just queued work has to wake a worker for it.
+    #[inline]
+    #[must_use]
+    pub(super) fn must_wake(&self) -> bool {
+        // Mutant: `wakeable` may be read before the push is visible.
+        if !mutant!("announce_has_no_fence") {
+            fence(Ordering::SeqCst);
+        }
+        self.has_wakeable()
+    }
+
+    /// Changes the census, under the lock, and publishes how many workers can be woken.
+    pub(super) fn update<R>(
+        &self,
+        census: &mut Census,
+        change: impl FnOnce(&mut Census) -> R,
+    ) -> R {
+        let result = change(census);
+        self.wakeable.store(census.wakeable(), Ordering::SeqCst);
+        result
+    }
+
+    /// Takes the worker off the list that fell asleep last; the caller unparks it.
+    #[must_use]
+    pub(super) fn pop_sleeper(&self, census: &mut Census) -> Option<Arc<WorkerInfo>> {
+        self.update(census, |census| census.sleeping.pop())
+    }
+
+    /// Takes all sleeping workers off the list; the caller unparks them.
+    #[must_use]
+    pub(super) fn take_sleepers(&self, census: &mut Census) -> Vec<Arc<WorkerInfo>> {
+        self.update(census, |census| std::mem::take(&mut census.sleeping))
+    }
+
+    /// Enlists a worker as sleeping; it calls [`wait`](Self::wait) next.
+    pub(super) fn enlist(&self, census: &mut Census, worker: &Arc<WorkerInfo>) {
+        self.update(census, |census| census.sleeping.push(Arc::clone(worker)));
+    }
+
+    /// Parks an [enlisted](Self::enlist) worker until it is woken, but not if work is queued, and not
+    /// beyond the deadline.
+    pub(super) fn wait(
+        &self,
+        state: &Mutex<State>,
+        worker: &Arc<WorkerInfo>,
+        context: &ThreadContext,
+        deadline: Deadline,
+        has_queued: impl FnOnce() -> bool,
+    ) -> Awake {
+        fence(Ordering::SeqCst);
+        // Mutant: what was pushed before `wakeable` was written is not seen.
+        if !mutant!("rest_looks_once") && has_queued() {
+            self.update(&mut lock(state).census, |census| {
+                census.sleeping.retain(|other| !Arc::ptr_eq(other, worker));
+            });
+            return Awake::Search;
+        }
+        loop {
+            let parked = context.park_uninterruptibly(deadline);
+            let mut state = lock(state);
+            let mut sleeping = state.census.sleeping.iter();
+            let Some(at) = sleeping.position(|other| Arc::ptr_eq(other, worker)) else {
+                return Awake::Search;
+            };
+            if state.run_state > RunState::Shutdown || parked == ParkResult::TimedOut {
+                self.update(&mut state.census, |census| census.sleeping.swap_remove(at));
+                return if state.injector.is_empty() {
+                    Awake::Retire
+                } else {
+                    Awake::Search
+                };
+            }
+        }
+    }
+
+    /// Counts a worker as blocked inside a task; returns whether another has to be woken for what is
+    /// queued.
+    #[must_use]
+    pub(super) fn block(&self, state: &Mutex<State>, has_queued: impl FnOnce() -> bool) -> bool {
+        let has_injected = {
+            let mut state = lock(state);
+            self.update(&mut state.census, |census| census.blocked += 1);
+            !state.injector.is_empty()
+        };
+        fence(Ordering::SeqCst);
+        // Mutant: what is queued waits until the worker goes on.
+        !mutant!("block_feeds_nobody") && (has_injected || has_queued())
+    }
+
+    /// Undoes [`block`](Self::block).
+    pub(super) fn unblock(&self, state: &Mutex<State>) {
+        self.update(&mut lock(state).census, |census| census.blocked -= 1);
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::{Awake, Sleep};
+    use crate::forkjoin::deque::{Deque, LocalOrder};
+    use crate::forkjoin::job::Work;
+    use crate::forkjoin::roster::WorkerInfo;
+    use crate::forkjoin::state::{Census, State, lock};
+    use crate::interrupt::ThreadContext;
+    use crate::sync::{Deadline, Mutex, model, thread};
+    use crate::task::Task;
+
+    /// One worker that exists and is awake, beside a thread that queues work for it.
+    struct Pair {
+        sleep: Sleep,
+        state: Mutex<State>,
+        worker: Arc<WorkerInfo>,
+    }
+
+    impl Pair {
+        fn new(deque: &Deque<Work>) -> Arc<Self> {
+            let mut census = Census::new(1, 0);
+            census.live = 1;
+            Arc::new(Self {
+                sleep: Sleep::new(&census),
+                state: Mutex::new(State::new(census)),
+                worker: WorkerInfo::new(0, deque.stealer()),
+            })
+        }
+
+        fn has_queued(&self) -> bool {
+            self.worker.stealer.len() > 0
+        }
+
+        fn wake(&self) {
+            if self.sleep.must_wake() {
+                let sleeper = self.sleep.pop_sleeper(&mut lock(&self.state).census);
+                if let Some(sleeper) = sleeper {
+                    sleeper.unpark();
+                }
+            }
+        }
+    }
+
+    fn beside<T: Send + 'static>(
+        pair: &Arc<Pair>,
+        body: impl FnOnce(&Pair) -> T + Send + 'static,
+    ) -> thread::JoinHandle<T> {
+        let theirs = Arc::clone(pair);
+        let thread = thread::Builder::new().spawn(move || body(&theirs));
+        thread.unwrap()
+    }
+
+    #[test]
+    fn a_push_is_seen_by_a_worker_that_falls_asleep_or_wakes_it() {
+        model(|| {
+            let deque = Deque::new(LocalOrder::Lifo);
+            let pair = Pair::new(&deque);
+            let sleeper = beside(&pair, |pair| {
+                let context = ThreadContext::current();
+                pair.worker.set_context(Arc::clone(&context));
+                pair.sleep
+                    .enlist(&mut lock(&pair.state).census, &pair.worker);
+                let has_queued = || pair.has_queued();
+                let awake = pair.sleep.wait(
+                    &pair.state,
+                    &pair.worker,
+                    &context,
+                    Deadline::Never,
+                    has_queued,
+                );
+                assert_eq!(awake, Awake::Search);
+                assert!(pair.has_queued());
+            });
+            deque.push(Work::task(Task::new(|| ())));
+            pair.wake();
+            sleeper.join().unwrap();
+            assert!(lock(&pair.state).census.sleeping.is_empty());
+        });
+    }
+
+    #[test]
+    fn a_push_is_seen_by_a_worker_that_blocks_or_finds_room_for_another() {
+        model(|| {
+            let deque = Deque::new(LocalOrder::Lifo);
+            let pair = Pair::new(&deque);
+            let blocker = beside(&pair, |pair| {
+                pair.sleep.block(&pair.state, || pair.has_queued())
+            });
+            deque.push(Work::task(Task::new(|| ())));
+            let pusher_wakes = pair.sleep.must_wake();
+            let blocker_wakes = blocker.join().unwrap();
+            assert!(pusher_wakes || blocker_wakes);
+        });
+    }
+}

@@ -1,0 +1,199 @@
+//! The part of a pool that is under one lock: its run state, the injector, the workers by what they do.
+//!
+//! Nothing here is hot, and nothing here acts: the methods decide, those who hold the lock act.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::job::Work;
+use super::roster::WorkerInfo;
+use crate::interrupt::ThreadContext;
+use crate::sync::{Mutex, MutexGuard, lock_with_backoff};
+use crate::waiting::WaitQueue;
+
+/// The run state of a pool; it only advances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RunState {
+    /// Accepts and runs work.
+    Running,
+    /// Accepts nothing; terminates once it is quiescent.
+    Shutdown,
+    /// Accepts nothing and runs no further tasks.
+    Stop,
+    /// Has no workers and never will.
+    Terminated,
+}
+
+impl RunState {
+    /// Converts back from `as u8`.
+    #[inline]
+    pub(super) const fn from_u8(number: u8) -> Self {
+        match number {
+            0 => Self::Running,
+            1 => Self::Shutdown,
+            2 => Self::Stop,
+            _ => Self::Terminated,
+        }
+    }
+}
+
+/// What is under the pool's lock.
+pub(super) struct State {
+    pub(super) run_state: RunState,
+    /// Work from outside the pool, oldest first.
+    pub(super) injector: VecDeque<Work>,
+    pub(super) census: Census,
+    /// Threads from outside that currently run work of the pool.
+    pub(super) helpers: usize,
+    next_index: usize,
+    /// Threads that wait for quiescence.
+    quiescence_waiters: WaitQueue,
+    /// Threads from outside that wait for a job of theirs, which they run themselves when no worker
+    /// is left.
+    pub(super) external_waiters: Vec<Arc<ThreadContext>>,
+}
+
+impl State {
+    pub(super) fn new(census: Census) -> Self {
+        Self {
+            run_state: RunState::Running,
+            injector: VecDeque::new(),
+            census,
+            helpers: 0,
+            next_index: 0,
+            quiescence_waiters: WaitQueue::default(),
+            external_waiters: Vec::new(),
+        }
+    }
+
+    /// Returns whether one more worker may be started.
+    pub(super) fn may_start_worker(&self) -> bool {
+        let may_run = match self.run_state {
+            RunState::Running | RunState::Shutdown => true,
+            // What is left are jobs, and a thread waits for each.
+            RunState::Stop => !self.injector.is_empty(),
+            RunState::Terminated => false,
+        };
+        may_run && self.census.has_room()
+    }
+
+    /// Returns whether a worker that has found no work is to retire rather than to sleep.
+    pub(super) fn must_retire_idle(&self) -> bool {
+        self.census.has_surplus() || self.run_state > RunState::Shutdown
+    }
+
+    /// Returns whether the injector is empty and no thread runs work. The deques are not considered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.injector.is_empty() && self.census.all_asleep() && self.helpers == 0
+    }
+
+    /// Returns the queue of threads that wait for quiescence.
+    pub(super) fn quiescence_waiters(&mut self) -> &mut WaitQueue {
+        &mut self.quiescence_waiters
+    }
+
+    /// Returns an index that no worker of the pool has had.
+    pub(super) fn next_worker_index(&mut self) -> usize {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+}
+
+/// How many workers there are, and what they do.
+///
+/// Every change goes through [`Sleep::update`](super::sleep::Sleep::update), which publishes how many
+/// workers can be woken.
+#[derive(Debug)]
+pub(super) struct Census {
+    /// Workers that sleep for lack of work, the last to fall asleep last.
+    pub(super) sleeping: Vec<Arc<WorkerInfo>>,
+    /// Workers that exist or are being started.
+    pub(super) live: usize,
+    /// Of those, the ones that wait inside a task for other threads.
+    pub(super) blocked: usize,
+    pub(super) parallelism: usize,
+    /// How many workers beyond the parallelism may replace blocked ones.
+    max_spares: usize,
+}
+
+impl Census {
+    pub(super) const fn new(parallelism: usize, max_spares: usize) -> Self {
+        Self {
+            sleeping: Vec::new(),
+            live: 0,
+            blocked: 0,
+            parallelism,
+            max_spares,
+        }
+    }
+
+    /// Returns how many workers would take work now: those that sleep, and those that are missing.
+    pub(super) fn wakeable(&self) -> usize {
+        let missing = (self.parallelism + self.blocked).saturating_sub(self.live);
+        self.sleeping.len() + missing
+    }
+
+    fn has_room(&self) -> bool {
+        self.live - self.blocked < self.parallelism
+            && self.live < self.parallelism + self.max_spares
+    }
+
+    fn has_surplus(&self) -> bool {
+        self.live - self.blocked > self.parallelism
+    }
+
+    fn all_asleep(&self) -> bool {
+        self.sleeping.len() == self.live
+    }
+}
+
+/// Locks the state, backing off while others hold it.
+pub(super) fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    match state.try_lock() {
+        Some(state) => state,
+        None => lock_with_backoff(state),
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{Census, RunState, State};
+    use crate::forkjoin::job::Work;
+    use crate::task::Task;
+
+    fn state(parallelism: usize, spares: usize, live: usize, blocked: usize) -> State {
+        let mut state = State::new(Census::new(parallelism, spares));
+        (state.census.live, state.census.blocked) = (live, blocked);
+        state
+    }
+
+    #[test]
+    fn workers_are_started_up_to_the_parallelism() {
+        assert!(state(2, 0, 1, 0).may_start_worker());
+        assert!(!state(2, 0, 2, 0).may_start_worker());
+    }
+
+    #[test]
+    fn a_blocked_worker_is_replaced_while_there_are_spares() {
+        assert!(state(2, 1, 2, 1).may_start_worker());
+        assert!(!state(2, 0, 2, 1).may_start_worker());
+        assert_eq!(state(2, 1, 2, 1).census.wakeable(), 1);
+    }
+
+    #[test]
+    fn a_surplus_worker_retires_when_it_is_idle() {
+        assert!(state(1, 1, 2, 0).must_retire_idle());
+        assert!(!state(1, 1, 2, 1).must_retire_idle());
+    }
+
+    #[test]
+    fn a_stopped_pool_starts_workers_only_for_what_is_left() {
+        let mut state = state(1, 0, 0, 0);
+        state.run_state = RunState::Stop;
+        assert!(!state.may_start_worker());
+        state.injector.push_back(Work::task(Task::new(|| ())));
+        assert!(state.may_start_worker());
+        state.run_state = RunState::Terminated;
+        assert!(!state.may_start_worker());
+    }
+}
