@@ -1,6 +1,7 @@
 //! Results in the order in which they come.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,10 @@ pub struct CompletionService<T: Send + 'static, E> {
     executor: E,
     shared: Arc<Shared<T>>,
 }
+
+/// Its own state is behind atomics and locks that no user code runs under.
+impl<T: Send + 'static, E: UnwindSafe> UnwindSafe for CompletionService<T, E> {}
+impl<T: Send + 'static, E: RefUnwindSafe> RefUnwindSafe for CompletionService<T, E> {}
 
 struct Shared<T: Send + 'static> {
     done: Arc<dyn BlockingQueue<TaskHandle<T>>>,

@@ -57,11 +57,21 @@ pub trait ThreadFactory: Send + Sync + fmt::Debug {
     /// Whatever keeps the thread from being made. A body that is dropped unrun counts as refused.
     #[doc(alias = "newThread")]
     fn new_thread(&self, body: ThreadBody) -> io::Result<()>;
+
+    /// Returns what the names of its threads start with, if they have something in common. A pool
+    /// without a name takes it as its name.
+    fn name_prefix(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl<F: ThreadFactory + ?Sized> ThreadFactory for Arc<F> {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
         (**self).new_thread(body)
+    }
+
+    fn name_prefix(&self) -> Option<&str> {
+        (**self).name_prefix()
     }
 }
 
@@ -70,6 +80,18 @@ pub(crate) fn shared(factory: impl ThreadFactory + 'static) -> Arc<dyn ThreadFac
     arc_dyn(factory, |factory| {
         Arc::new(factory) as Arc<dyn ThreadFactory>
     })
+}
+
+/// Returns the name of a pool that was given none: the factory's prefix, or `pool-N`.
+pub(crate) fn pool_name(factory: &dyn ThreadFactory) -> Arc<str> {
+    factory
+        .name_prefix()
+        .map_or_else(|| next_name("pool"), Arc::from)
+}
+
+fn next_name(kind: &str) -> Arc<str> {
+    let number = NEXT_POOL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    format!("{kind}-{number}").into()
 }
 
 /// Numbers the factories of the process, for the `N` in `pool-N-thread-M`.
@@ -110,16 +132,14 @@ impl DefaultThreadFactory {
     /// Threads named `pool-N-thread-M`.
     #[must_use]
     pub fn new() -> Self {
-        let number = NEXT_POOL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Self::with_prefix(format!("pool-{number}").into())
+        Self::with_prefix(next_name("pool"))
     }
 
     /// Threads named `ForkJoinPool-N-worker-M`.
     pub(crate) fn fork_join() -> Self {
-        let number = NEXT_POOL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Self {
             kind: "worker",
-            ..Self::with_prefix(format!("ForkJoinPool-{number}").into())
+            ..Self::with_prefix(next_name("ForkJoinPool"))
         }
     }
 
@@ -237,6 +257,10 @@ impl ThreadFactory for DefaultThreadFactory {
             }
         });
         thread.map(drop)
+    }
+
+    fn name_prefix(&self) -> Option<&str> {
+        Some(&self.prefix)
     }
 }
 

@@ -383,9 +383,10 @@ fn adapters_pass_on_the_exact_value_or_failure() {
 /// The wording is the JDK's, by which people find their pool in a log.
 #[test]
 fn a_pool_describes_itself_in_the_words_of_the_jdk() {
-    let pool = executors::fixed_thread_pool(2).unwrap();
+    let factory = DefaultThreadFactory::named("web");
+    let pool = executors::fixed_thread_pool_with(2, factory).unwrap();
     pool.close();
-    let words = "ThreadPoolExecutor[Terminated, pool size = 0, active threads = 0, \
+    let words = "ThreadPoolExecutor@web[Terminated, pool size = 0, active threads = 0, \
                  queued tasks = 0, completed tasks = 0]";
     assert_eq!(format!("{pool:?}"), words);
     let wrapped = executors::unconfigurable(pool);

@@ -16,7 +16,7 @@ use windlass::queue::{BlockingQueue, LinkedBlockingQueue, SynchronousQueue};
 use windlass::task::Task;
 use windlass::testing::Latch;
 use windlass::thread_factory::{DefaultThreadFactory, ThreadFactory};
-use windlass::{Submit, ThreadPoolExecutor};
+use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
 
 fn sized(core: usize, maximum: usize) -> Builder {
     ThreadPoolExecutor::builder()
@@ -85,6 +85,50 @@ fn without_a_maximum_there_are_as_many_workers_as_core_and_at_least_one() {
     for (core, maximum) in [(0, 1), (1, 1), (5, 5)] {
         let builder = ThreadPoolExecutor::builder().core_pool_size(core);
         assert_eq!(builder.build().unwrap().maximum_pool_size(), maximum);
+    }
+}
+
+#[test]
+fn without_a_core_size_it_is_clamped_to_the_maximum() {
+    let one = ThreadPoolExecutor::builder().maximum_pool_size(1);
+    assert_eq!(one.build().unwrap().core_pool_size(), 1);
+    let many = ThreadPoolExecutor::builder().maximum_pool_size(usize::MAX);
+    let default = ThreadPoolExecutor::builder().build().unwrap();
+    assert_eq!(
+        many.build().unwrap().core_pool_size(),
+        default.core_pool_size()
+    );
+    let none = ThreadPoolExecutor::builder().maximum_pool_size(0);
+    assert_eq!(none.build().unwrap_err(), ConfigError::ZeroMaximum);
+}
+
+#[test]
+fn a_pool_has_the_name_it_was_given_or_that_of_its_threads_or_a_number() {
+    let named = ThreadPoolExecutor::builder().name("own").build().unwrap();
+    assert_eq!(named.name(), "own");
+    let factory = DefaultThreadFactory::named("threads");
+    let by_factory = sized(1, 1).thread_factory(factory.clone()).build().unwrap();
+    assert_eq!(by_factory.name(), "threads");
+    let both = sized(1, 1).thread_factory(factory).name("own");
+    assert_eq!(both.build().unwrap().name(), "own");
+    let plain = sized(1, 1).build().unwrap();
+    let thread = plain
+        .submit(|| std::thread::current().name().map(str::to_owned))
+        .unwrap()
+        .get()
+        .unwrap();
+    assert_eq!(thread, Some(format!("{}-thread-1", plain.name())));
+    let counted = sized(1, 1).thread_factory(Counting::default());
+    assert!(counted.build().unwrap().name().starts_with("pool-"));
+}
+
+#[test]
+fn the_printed_form_and_a_rejection_show_the_name() {
+    let pool = sized(1, 1).name("web").build().unwrap();
+    pool.shutdown();
+    let shown = pool.execute(|| ()).unwrap_err().to_string();
+    for shown in [format!("{pool:?}"), shown] {
+        assert!(shown.contains("ThreadPoolExecutor@web["), "{shown}");
     }
 }
 

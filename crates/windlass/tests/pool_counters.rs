@@ -245,10 +245,10 @@ fn a_worker_that_has_not_begun_is_not_active() {
 /// TPE-118
 #[test]
 fn the_printed_form_shows_state_sizes_and_counts() {
-    let pool = fixed(2).build().unwrap();
+    let pool = fixed(2).name("web").build().unwrap();
     let blocker = Blocker::occupy(&pool, 2);
     pool.execute(|| ()).unwrap();
-    let expect = |state, figures| format!("ThreadPoolExecutor[{state}, {figures}]");
+    let expect = |state, figures| format!("ThreadPoolExecutor@web[{state}, {figures}]");
     let figures = "pool size = 2, active threads = 2, queued tasks = 1, completed tasks = 0";
     assert_eq!(pool.stats().to_string(), expect("Running", figures));
     pool.shutdown();

@@ -2,6 +2,8 @@
 //!
 //! A type that loses one of these loses it silently, with a private field; here it fails to compile.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
 use windlass::clock::TestClock;
 use windlass::executors::Unconfigurable;
 use windlass::executors::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
@@ -26,6 +28,18 @@ use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 
 const fn is_send<T: Send + ?Sized>() {}
 const fn is_send_and_sync<T: Send + Sync + ?Sized>() {}
+
+const fn is_unwind_safe<T: UnwindSafe + RefUnwindSafe + ?Sized>() {}
+
+#[test]
+fn executors_can_be_used_after_a_caught_panic() {
+    is_unwind_safe::<(DirectExecutor, ThreadPerTaskExecutor, ThreadPoolExecutor)>();
+    is_unwind_safe::<(
+        SerialExecutor<ThreadPoolExecutor>,
+        Unconfigurable<ThreadPoolExecutor>,
+    )>();
+    is_unwind_safe::<CompletionService<Value, ThreadPoolExecutor>>();
+}
 
 /// A value that can be sent but not shared, as what goes through queues and handles may be.
 type Value = std::cell::Cell<u32>;

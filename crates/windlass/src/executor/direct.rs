@@ -1,5 +1,6 @@
 //! Runs each task where it is submitted.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 use super::rejected::{RejectedExecution, RejectionReason};
@@ -30,6 +31,10 @@ pub struct DirectExecutor {
 
 const SHUTDOWN: usize = 1;
 const ONE_TASK: usize = 2;
+
+/// Its state is behind atomics and locks that no user code runs under.
+impl UnwindSafe for DirectExecutor {}
+impl RefUnwindSafe for DirectExecutor {}
 
 impl DirectExecutor {
     /// Makes an executor that takes tasks.

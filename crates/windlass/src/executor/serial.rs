@@ -1,6 +1,7 @@
 //! One task at a time, in order, on the threads of another executor.
 
 use std::collections::VecDeque;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::rejected::{RejectedExecution, RejectionReason};
@@ -34,6 +35,10 @@ use crate::unwind::{catch, discard_payload};
 /// ```
 #[derive(Debug)]
 pub struct SerialExecutor<E: Executor + 'static>(Arc<Inner<E>>);
+
+/// Its own state is behind a lock that no user code runs under.
+impl<E: Executor + RefUnwindSafe> UnwindSafe for SerialExecutor<E> {}
+impl<E: Executor + RefUnwindSafe> RefUnwindSafe for SerialExecutor<E> {}
 
 #[derive(Debug)]
 struct Inner<E> {

@@ -1,5 +1,6 @@
 //! A new thread for every task.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +75,10 @@ enum PendingTask {
     /// The thread has it, or nobody will.
     Taken,
 }
+
+/// Its state is behind atomics and locks that no user code runs under.
+impl UnwindSafe for ThreadPerTaskExecutor {}
+impl RefUnwindSafe for ThreadPerTaskExecutor {}
 
 impl ThreadPerTaskExecutor {
     /// Makes an executor with the default threads.

@@ -15,10 +15,12 @@ use crate::sync::{arc_dyn, available_parallelism};
 use crate::task::{Failure, Task, TaskBuilder, TimerService};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
-/// Sets up a [`ThreadPoolExecutor`].
+/// Configuration of a [`ThreadPoolExecutor`].
 ///
-/// Without any setting: as many core workers as the machine runs threads, no more than those, an
-/// unbounded queue, default thread names, refused tasks handed back.
+/// By default a pool has as many core workers as the machine runs threads, no more than those, an
+/// unbounded queue, and [`AbortPolicy`].
+///
+/// Options that take a trait also take an `Arc` of it, to share the value.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +39,7 @@ use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 ///     .unwrap();
 /// assert_eq!(pool.maximum_pool_size(), 16);
 /// ```
-#[must_use = "a builder makes nothing until `build`"]
+#[must_use = "a builder creates nothing until `build`"]
 pub struct Builder {
     core: Option<usize>,
     maximum: Option<usize>,
@@ -72,62 +74,83 @@ impl Builder {
         }
     }
 
-    /// Workers that are kept even when idle; zero is allowed.
+    /// Sets the name of the pool, which its threads (`NAME-thread-M`), its `Debug` output and its
+    /// rejections show. Default: the prefix of the thread factory, `pool-N` without one.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Sets how many workers are kept even when idle; zero is allowed.
+    ///
+    /// Default: as many as the machine runs threads, but no more than the maximum.
+    #[doc(alias = "corePoolSize")]
     pub fn core_pool_size(mut self, size: usize) -> Self {
         self.core = Some(size);
         self
     }
 
-    /// The most workers there may be; unless set, as many as core workers, and at least one.
+    /// Sets the maximum number of workers. Default: as many as core workers, and at least one.
+    #[doc(alias = "maximumPoolSize")]
     pub fn maximum_pool_size(mut self, size: usize) -> Self {
         self.maximum = Some(size);
         self
     }
 
-    /// How long a worker beyond core waits for a task before it ends; a minute unless set.
+    /// Sets how long a worker beyond core waits for a task before it ends. Default: one minute.
+    #[doc(alias = "keepAliveTime")]
     pub fn keep_alive(mut self, time: Duration) -> Self {
         self.keep_alive = time;
         self
     }
 
-    /// Lets core workers end too when they have waited for as long as keep-alive.
+    /// Sets whether core workers end too when they are idle for the keep-alive time.
+    #[doc(alias = "allowCoreThreadTimeOut")]
     pub fn allow_core_thread_timeout(mut self, allow: bool) -> Self {
         self.core_timeout = allow;
         self
     }
 
-    /// The queue in which tasks wait for a worker.
+    /// Sets the queue in which tasks wait for a worker. Default: an unbounded
+    /// [`LinkedBlockingQueue`].
     pub fn work_queue(mut self, queue: impl BlockingQueue<Task> + 'static) -> Self {
         self.queue = Some(WorkQueue::new(queue));
         self
     }
 
-    /// What makes the threads; a factory takes precedence over a [`name`](Self::name).
+    /// Sets what creates the threads; it also chooses their names. Default:
+    /// [`DefaultThreadFactory`].
     pub fn thread_factory(mut self, factory: impl ThreadFactory + 'static) -> Self {
         self.factory = Some(thread_factory::shared(factory));
         self
     }
 
-    /// What happens to a task that cannot be taken.
+    /// Sets what happens to a task that the pool cannot accept. Default: [`AbortPolicy`].
+    #[doc(alias = "RejectedExecutionHandler")]
     pub fn rejection_handler(mut self, handler: impl RejectedExecutionHandler + 'static) -> Self {
         self.handler = rejection::shared(handler);
         self
     }
 
-    /// Called around every task, and at the end.
+    /// Sets what is called around every task and at termination.
+    #[doc(alias = "beforeExecute")]
+    #[doc(alias = "afterExecute")]
     pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
         self.options.takes_times = hooks.wants_times();
         self.options.hooks = Some(arc_dyn(hooks, |hooks| Arc::new(hooks) as Arc<dyn Hooks>));
         self
     }
 
-    /// Called with a failure that cost a worker its life: of a task without a handle, of a hook.
+    /// Sets what is called with a failure that ended a worker: of a task without a handle, or of a
+    /// hook.
+    #[doc(alias = "UncaughtExceptionHandler")]
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.options.uncaught = Some(Arc::new(handler));
         self
     }
 
-    /// Completes what each submitted closure's task is to carry: a name, a priority, a state.
+    /// Sets what completes the [`TaskBuilder`] of each submitted closure: a name, a priority, an
+    /// attachment.
     #[doc(alias = "newTaskFor")]
     pub fn prepare_tasks(
         mut self,
@@ -137,19 +160,20 @@ impl Builder {
         self
     }
 
-    /// Starts workers up to the maximum before tasks are queued, as long as all are busy.
+    /// Sets whether workers are started up to the maximum before tasks are queued, while all
+    /// workers are busy.
     ///
-    /// Without it a queue has to be full before there are more workers than core; with an unbounded
-    /// queue that is never.
+    /// Without it the queue has to be full before there are more workers than core; with an
+    /// unbounded queue that is never.
     pub fn grow_eagerly(mut self, eager: bool) -> Self {
         self.options.grows_eagerly = eager;
         self
     }
 
-    /// Keeps a worker whose task without a handle has panicked, instead of replacing it.
+    /// Sets whether a worker whose task without a handle panicked is kept instead of replaced.
     ///
-    /// Replacing, the default and the JDK's way, frees the thread-locals that the task may have
-    /// left behind; keeping saves a thread start.
+    /// Replacing it, the default and what the JDK does, frees the thread-locals that the task may
+    /// have left behind; keeping it saves a thread start.
     pub fn reuse_worker_after_panic(mut self, reuse: bool) -> Self {
         self.options.reuses_workers = reuse;
         self
@@ -161,19 +185,15 @@ impl Builder {
         self
     }
 
-    /// Names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
+    /// Creates the pool. It has no threads yet; it reads the clock of the current thread.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`].
+    /// [`ConfigError`], if the sizes contradict each other, the maximum is zero, or core workers
+    /// would time out at once.
     pub fn build(self) -> Result<ThreadPoolExecutor, ConfigError> {
-        let core = self.core.unwrap_or_else(available_parallelism);
+        let default_core = || available_parallelism().min(self.maximum.unwrap_or(usize::MAX));
+        let core = self.core.unwrap_or_else(default_core);
         let settings = Settings::new(SettingsSnapshot {
             core,
             maximum: self.maximum.unwrap_or_else(|| core.max(1)),
@@ -189,7 +209,11 @@ impl Builder {
                 None => DefaultThreadFactory::new(),
             })
         });
-        let shared = Shared::new(settings, queue, factory, self.handler, self.options);
+        let name = match self.name {
+            Some(name) => name.into(),
+            None => thread_factory::pool_name(&*factory),
+        };
+        let shared = Shared::new(name, settings, queue, factory, self.handler, self.options);
         Ok(ThreadPoolExecutor::new(shared))
     }
 }
@@ -197,10 +221,10 @@ impl Builder {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
+            .field("name", &self.name)
             .field("core_pool_size", &self.core)
             .field("maximum_pool_size", &self.maximum)
             .field("keep_alive", &self.keep_alive)
-            .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! The public face of the pool: figures, settings, queued tasks, shutdown.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +42,11 @@ use crate::thread_factory::{self, ThreadFactory};
 #[derive(Clone)]
 pub struct ThreadPoolExecutor(Arc<Handle>);
 
+/// What user code leaves behind when it panics inside a pool is never seen half changed: the pool's
+/// own state is behind atomics and locks that no user code runs under.
+impl UnwindSafe for ThreadPoolExecutor {}
+impl RefUnwindSafe for ThreadPoolExecutor {}
+
 /// What the clones share; workers do not, so its drop means that no user is left.
 struct Handle(Arc<Shared>);
 
@@ -58,6 +64,13 @@ impl ThreadPoolExecutor {
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.0
+    }
+
+    /// Returns the name of the pool: the one it was built with, else the prefix of its thread
+    /// factory, else `pool-N`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.shared().name()
     }
 
     /// All figures at one moment.

@@ -27,6 +27,7 @@ pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 pub(crate) struct Shared {
+    name: Arc<str>,
     pub(crate) ctl: Ctl,
     pub(crate) settings: Settings,
     pub(crate) queue: WorkQueue,
@@ -72,6 +73,7 @@ impl Options {
 
 impl Shared {
     pub(crate) fn new(
+        name: Arc<str>,
         settings: Settings,
         queue: WorkQueue,
         factory: Arc<dyn ThreadFactory>,
@@ -79,6 +81,7 @@ impl Shared {
         options: Options,
     ) -> Arc<Self> {
         Arc::new(Self {
+            name,
             ctl: Ctl::new(),
             settings,
             queue,
@@ -93,6 +96,10 @@ impl Shared {
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })
+    }
+
+    pub(crate) const fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     pub(crate) fn is_shutdown(&self) -> bool {

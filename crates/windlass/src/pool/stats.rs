@@ -1,6 +1,7 @@
 //! One consistent picture of a pool.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::ctl::RunState;
 use super::shared::Shared;
@@ -16,16 +17,18 @@ use super::shared::Shared;
 /// ```
 /// use windlass::prelude::*;
 ///
-/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let pool = ThreadPoolExecutor::builder().name("web").build().unwrap();
 /// assert_eq!(
 ///     pool.stats().to_string(),
-///     "ThreadPoolExecutor[Running, pool size = 0, active threads = 0, queued tasks = 0, \
+///     "ThreadPoolExecutor@web[Running, pool size = 0, active threads = 0, queued tasks = 0, \
 ///      completed tasks = 0]"
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
+    /// The name of the pool.
+    pub name: Arc<str>,
     /// How far the pool's life has come.
     pub state: PoolState,
     /// Workers whose threads are there.
@@ -76,8 +79,9 @@ impl fmt::Display for PoolStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "ThreadPoolExecutor[{}, pool size = {}, active threads = {}, queued tasks = {}, \
+            "ThreadPoolExecutor@{}[{}, pool size = {}, active threads = {}, queued tasks = {}, \
              completed tasks = {}]",
+            self.name,
             self.state,
             self.pool_size,
             self.active_count,
@@ -114,6 +118,7 @@ impl Shared {
         // The last workers may still be on their way out of the door when the pool has ended.
         let pool_size = if ended { 0 } else { heads.present };
         PoolStats {
+            name: Arc::clone(self.name()),
             state: PoolState::from(state),
             pool_size,
             active_count: heads.active,
