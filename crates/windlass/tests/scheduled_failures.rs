@@ -9,6 +9,7 @@ use std::time::Duration;
 use time::{HOUR, Log, SECOND, await_idle, occupy, pool_on, step};
 use windlass::clock::TestClock;
 use windlass::pool::{Hooks, Outcome, TaskInfo};
+use windlass::scheduled::Period;
 use windlass::testing::{until, within_patience};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
@@ -84,6 +85,40 @@ fn a_periodic_task_that_fails_is_over_and_its_handle_has_the_failure() {
     let stats = pool.stats();
     assert_eq!((stats.queue_len, stats.pool_size), (0, 1));
     assert_eq!(stats.completed_task_count, 3);
+    pool.close();
+}
+
+#[test]
+fn an_error_ends_the_repetition_and_is_the_failure_of_the_handle() {
+    let clock = TestClock::new();
+    let pool = pool_on(&clock, 1);
+    let failing_in = |run: u32| {
+        let mut runs = 0;
+        move || {
+            runs += 1;
+            if runs < run { Ok(()) } else { Err("planned") }
+        }
+    };
+    let period = Period::fixed_rate(SECOND).starting_in(SECOND);
+    let tasks = [
+        pool.schedule_at_fixed_rate_fallible(SECOND, SECOND, failing_in(3)),
+        pool.schedule_with_fixed_delay_fallible(SECOND, SECOND, failing_in(3)),
+        pool.schedule_periodic_fallible(period, failing_in(3)),
+    ];
+    for run in 1..=3 {
+        step(&clock);
+        until("all three have run", || {
+            pool.stats().completed_task_count == run * 3
+        });
+    }
+    for task in tasks {
+        let mut task = task.unwrap();
+        let failure = task.get().unwrap_err().into_failure().unwrap();
+        assert!(!failure.is_panic());
+        assert_eq!((failure.to_string().as_str(), task.runs()), ("planned", 3));
+    }
+    await_idle(&pool, 1);
+    assert_eq!(clock.next_wake_up(), None);
     pool.close();
 }
 

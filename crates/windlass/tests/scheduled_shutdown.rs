@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use time::{HOUR, Log, SECOND, await_wake_up_in, pool_on, step};
 use windlass::clock::TestClock;
-use windlass::error::{Cancellation, ExecutionError, RejectionReason};
+use windlass::error::{Cancellation, ExecutionError, RejectedExecution, RejectionReason};
 use windlass::pool::{
     CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler,
 };
@@ -373,24 +373,48 @@ fn every_way_to_schedule_is_refused_after_a_shutdown() {
     let pool = ScheduledThreadPoolExecutor::new(1);
     pool.shutdown();
     let fallible = || Ok::<_, std::fmt::Error>(());
+    let period = Period::fixed_rate(SECOND);
     let refused = [
-        pool.schedule(SECOND, || ()).map(drop),
-        pool.schedule(Duration::ZERO, || 1).map(drop),
-        pool.schedule_fallible(SECOND, fallible).map(drop),
-        pool.schedule_at(SystemTime::UNIX_EPOCH, || ()).map(drop),
-        pool.schedule_at_fixed_rate(SECOND, SECOND, || ()).map(drop),
-        pool.schedule_with_fixed_delay(SECOND, SECOND, || ())
-            .map(drop),
-        pool.schedule_periodic(Period::fixed_rate(SECOND), || ())
-            .map(drop),
+        pool.schedule(SECOND, || ()),
+        pool.schedule(Duration::ZERO, || ()),
+        pool.schedule_fallible(SECOND, fallible),
+        pool.schedule_at(SystemTime::UNIX_EPOCH, || ()),
+        pool.schedule_at_fixed_rate(SECOND, SECOND, || ()),
+        pool.schedule_at_fixed_rate_fallible(SECOND, SECOND, fallible),
+        pool.schedule_with_fixed_delay(SECOND, SECOND, || ()),
+        pool.schedule_with_fixed_delay_fallible(SECOND, SECOND, fallible),
+        pool.schedule_periodic(period.clone(), || ()),
+        pool.schedule_periodic_fallible(period, fallible),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|way| way.map(drop).map_err(Into::into));
+    let plain = [
         pool.execute(|| ()).map(drop),
         pool.submit(|| ()).map(drop).map_err(Into::into),
     ];
-    for (way, answer) in refused.into_iter().enumerate() {
-        let refused = answer.unwrap_err();
+    for (way, answer) in refused.chain(plain).enumerate() {
+        let refused: RejectedExecution = answer.unwrap_err();
         assert_eq!(refused.reason(), RejectionReason::Shutdown, "{way}");
     }
-    assert_eq!(pool.stats().rejected_count, 9);
+    assert_eq!(pool.stats().rejected_count, 12);
+}
+
+#[test]
+fn a_refused_schedule_gives_task_and_handle_back() {
+    let pool = ScheduledThreadPoolExecutor::new(1);
+    pool.shutdown();
+    let refused = pool.schedule(HOUR, || 42).unwrap_err();
+    let (task, mut handle) = refused.into_parts();
+    assert_eq!((task.id(), handle.is_periodic()), (handle.id(), false));
+    task.run();
+    assert_eq!(handle.get().unwrap(), 42);
+
+    let refused = pool.schedule_at_fixed_rate(HOUR, HOUR, || ()).unwrap_err();
+    let (task, handle) = refused.into_parts();
+    assert!(!handle.is_done() && handle.is_periodic());
+    drop(task);
+    assert_eq!(reason(handle), Cancellation::Rejected);
 }
 
 /// STP-070

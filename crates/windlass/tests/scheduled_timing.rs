@@ -212,6 +212,20 @@ fn a_zero_delay_means_now_and_a_zero_period_is_refused() {
     pool.close();
 }
 
+#[test]
+fn a_task_refused_for_its_period_can_be_run_once_by_hand() {
+    let (pool, log) = (pool_on(&TestClock::new(), 1), Log::new());
+    let notes = log.clone();
+    let period = Duration::ZERO;
+    let refused = pool.schedule_at_fixed_rate(SECOND, period, move || notes.note(()));
+    let (task, mut handle) = refused.unwrap_err().into_parts();
+    task.run();
+    handle.get().unwrap();
+    log.next();
+    assert!(log.is_empty());
+    pool.close();
+}
+
 /// STP-017
 #[test]
 fn a_late_fixed_rate_catches_up_back_to_back() {

@@ -59,7 +59,9 @@ pub(super) fn schedule(
             NAME.set(Some(task.id.as_str().to_owned()));
             let body = Arc::clone(&errand);
             let handle = pool.schedule(*delay, move || body.run());
-            handle.map(|handle| Handle::Value(handle.into_handle().share()))
+            handle
+                .map(|handle| Handle::Value(handle.into_handle().share()))
+                .map_err(RejectedExecution::from)
         }
         Step::FixedRate {
             task,
@@ -68,7 +70,9 @@ pub(super) fn schedule(
         } => {
             NAME.set(Some(task.id.as_str().to_owned()));
             let handle = pool.schedule_at_fixed_rate(*initial, *period, again);
-            handle.map(|handle| Handle::Periodic(handle.into_handle().share()))
+            handle
+                .map(|handle| Handle::Periodic(handle.into_handle().share()))
+                .map_err(RejectedExecution::from)
         }
         Step::FixedDelay {
             task,
@@ -77,7 +81,9 @@ pub(super) fn schedule(
         } => {
             NAME.set(Some(task.id.as_str().to_owned()));
             let handle = pool.schedule_with_fixed_delay(*initial, *delay, again);
-            handle.map(|handle| Handle::Periodic(handle.into_handle().share()))
+            handle
+                .map(|handle| Handle::Periodic(handle.into_handle().share()))
+                .map_err(RejectedExecution::from)
         }
         _ => unreachable!("only steps that schedule come here"),
     };

@@ -112,6 +112,24 @@ impl<H> RejectedExecution<H> {
         (self.task, self.handle)
     }
 
+    /// Drops the handle, and keeps the rejection of the task.
+    pub(crate) fn without_handle(self) -> RejectedExecution {
+        let Self {
+            task,
+            reason,
+            executor,
+            source,
+            ..
+        } = self;
+        RejectedExecution {
+            task,
+            handle: (),
+            reason,
+            executor,
+            source,
+        }
+    }
+
     /// The task.
     pub const fn task(&self) -> &Task {
         &self.task
@@ -132,20 +150,7 @@ impl<H> RejectedExecution<H> {
 
 impl<T> From<RejectedExecution<TaskHandle<T>>> for RejectedExecution {
     fn from(rejected: RejectedExecution<TaskHandle<T>>) -> Self {
-        let RejectedExecution {
-            task,
-            reason,
-            executor,
-            source,
-            ..
-        } = rejected;
-        Self {
-            task,
-            handle: (),
-            reason,
-            executor,
-            source,
-        }
+        rejected.without_handle()
     }
 }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::executor::RejectedExecution;
 use crate::task::{ExecutionError, TaskControl, TaskHandle, TaskId, TaskState, Timer};
 
 /// Waits for a scheduled task, and knows when it is due.
@@ -135,6 +136,18 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     /// The plain handle, without the schedule.
     pub fn into_handle(self) -> TaskHandle<T> {
         self.handle
+    }
+}
+
+impl<T: Send + 'static> From<&ScheduledHandle<T>> for TaskId {
+    fn from(handle: &ScheduledHandle<T>) -> Self {
+        handle.id()
+    }
+}
+
+impl<T> From<RejectedExecution<ScheduledHandle<T>>> for RejectedExecution {
+    fn from(rejected: RejectedExecution<ScheduledHandle<T>>) -> Self {
+        rejected.without_handle()
     }
 }
 

@@ -11,12 +11,17 @@ use crate::executor::RejectedExecution;
 use crate::executor::RejectionReason;
 use crate::task::{Failure, TaskBuilder};
 
-/// What every scheduled executor can do with closures.
+/// The methods of every scheduled executor that take closures.
+///
+/// A rejected submission returns both the task and its handle: see
+/// [`RejectedExecution::into_parts`].
+///
+/// A periodic task repeats until a run panics (or, in the `_fallible` forms, returns an error), it
+/// is cancelled, its calendar ends, or the pool is shut down. The handle reports which.
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::ExecutorService;
-/// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
+/// use windlass::prelude::*;
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(1);
 /// let mut once = pool.schedule(Duration::from_millis(1), || 42).unwrap();
@@ -24,9 +29,9 @@ use crate::task::{Failure, TaskBuilder};
 ///
 /// let mut left = 3;
 /// let mut ticks = pool
-///     .schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(1), move || {
+///     .schedule_at_fixed_rate_fallible(Duration::ZERO, Duration::from_millis(1), move || {
 ///         left -= 1;
-///         assert!(left > 0, "a failure ends the repetition, and is not silent");
+///         if left > 0 { Ok(()) } else { Err("nothing left") }
 ///     })
 ///     .unwrap();
 /// assert!(ticks.get().unwrap_err().is_failed());
@@ -34,101 +39,161 @@ use crate::task::{Failure, TaskBuilder};
 /// pool.close();
 /// ```
 pub trait Schedule: ScheduledExecutorService {
-    /// RunCount the closure once, after `delay`.
+    /// Runs the closure once, after `delay`.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task.
+    /// [`RejectedExecution`], with the task and its handle.
     fn schedule<T: Send + 'static>(
         &self,
         delay: Duration,
         body: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<ScheduledHandle<T>, RejectedExecution> {
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
+        let builder = self.prepare(TaskBuilder::new());
         self.scheduled_pool()
-            .submit_one_shot(self.prepare(TaskBuilder::new()), delay, move || Ok(body()))
+            .submit_one_shot(builder, delay, move || Ok(body()))
     }
 
-    /// RunCount the closure once, after `delay`; an error that it returns is the task's failure.
+    /// Runs the closure once, after `delay`; an error that it returns is the task's failure.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task.
+    /// As [`schedule`](Self::schedule).
     fn schedule_fallible<T, E>(
         &self,
         delay: Duration,
         body: impl FnOnce() -> Result<T, E> + Send + 'static,
-    ) -> Result<ScheduledHandle<T>, RejectedExecution>
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>
     where
         T: Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        let builder = self.prepare(TaskBuilder::new());
         self.scheduled_pool()
-            .submit_one_shot(self.prepare(TaskBuilder::new()), delay, move || {
-                body().map_err(Failure::from_error)
-            })
+            .submit_one_shot(builder, delay, move || body().map_err(Failure::from_error))
     }
 
-    /// RunCount the closure once, at a time of day; at once if that has passed.
+    /// Runs the closure once, at a time of day; at once if that has passed.
     ///
-    /// The time is turned into a delay when this is called: a clock that is set afterwards does not
-    /// move it.
+    /// The time is converted to a delay when this is called: later changes of the system clock do
+    /// not move it.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task.
+    /// As [`schedule`](Self::schedule).
     fn schedule_at<T: Send + 'static>(
         &self,
         time: SystemTime,
         body: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<ScheduledHandle<T>, RejectedExecution> {
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
         let now = self.scheduled_pool().shared().clock.wall_now();
         self.schedule(time.duration_since(now).unwrap_or_default(), body)
     }
 
-    /// RunCount the closure after `initial`, and then every `period`, however long the runs take.
+    /// Runs the closure after `initial`, and then every `period`, however long the runs take.
     ///
-    /// Missed runs are made up for without a pause; for other ways see [`Period`]. A run that panics
-    /// is the last; the handle has the failure.
+    /// Missed runs are made up for without a pause; for other ways see [`Period`]. A run that
+    /// panics is the last; the handle has the failure.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] for a period of zero.
+    /// As [`schedule_periodic`](Self::schedule_periodic).
     fn schedule_at_fixed_rate(
         &self,
         initial: Duration,
         period: Duration,
         body: impl FnMut() + Send + 'static,
-    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
         self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
     }
 
-    /// RunCount the closure after `initial`, and then `delay` after the end of each run.
+    /// Like [`schedule_at_fixed_rate`](Self::schedule_at_fixed_rate); an error that the closure
+    /// returns ends the repetition and is the task's failure.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] for a delay of zero.
+    /// As [`schedule_periodic`](Self::schedule_periodic).
+    fn schedule_at_fixed_rate_fallible<E>(
+        &self,
+        initial: Duration,
+        period: Duration,
+        body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.schedule_periodic_fallible(Period::fixed_rate(period).starting_in(initial), body)
+    }
+
+    /// Runs the closure after `initial`, and then `delay` after the end of each run.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_periodic`](Self::schedule_periodic).
     fn schedule_with_fixed_delay(
         &self,
         initial: Duration,
         delay: Duration,
         body: impl FnMut() + Send + 'static,
-    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
         self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
     }
 
-    /// RunCount the closure again and again.
+    /// Like [`schedule_with_fixed_delay`](Self::schedule_with_fixed_delay); an error that the
+    /// closure returns ends the repetition and is the task's failure.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task; [`RejectionReason::ZeroPeriod`] or
-    /// [`RejectionReason::NeverDue`] for a period that has no next run.
+    /// As [`schedule_periodic`](Self::schedule_periodic).
+    fn schedule_with_fixed_delay_fallible<E>(
+        &self,
+        initial: Duration,
+        delay: Duration,
+        body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.schedule_periodic_fallible(Period::fixed_delay(delay).starting_in(initial), body)
+    }
+
+    /// Runs the closure repeatedly.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle; with [`RejectionReason::ZeroPeriod`] or
+    /// [`RejectionReason::NeverDue`] for a period that has no next run: the task then runs once, if
+    /// the caller runs it.
     fn schedule_periodic(
         &self,
         period: Period,
-        body: impl FnMut() + Send + 'static,
-    ) -> Result<ScheduledHandle<()>, RejectedExecution> {
-        self.scheduled_pool()
-            .submit_periodic(self.prepare(TaskBuilder::new()), period, body)
+        mut body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
+        let body = move || {
+            body();
+            Ok(())
+        };
+        let builder = self.prepare(TaskBuilder::new());
+        self.scheduled_pool().submit_periodic(builder, period, body)
+    }
+
+    /// Like [`schedule_periodic`](Self::schedule_periodic); an error that the closure returns ends
+    /// the repetition and is the task's failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_periodic`](Self::schedule_periodic).
+    fn schedule_periodic_fallible<E>(
+        &self,
+        period: Period,
+        mut body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let body = move || body().map_err(Failure::from_error);
+        let builder = self.prepare(TaskBuilder::new());
+        self.scheduled_pool().submit_periodic(builder, period, body)
     }
 }
 
