@@ -16,7 +16,7 @@ use windlass_conformance::format::{
     KeepAlive, Policy, PoolSpec, QueueKind, Setting, Step, TaskId, parse_step,
 };
 use windlass_conformance::outcome::Outcome;
-use windlass_conformance::state::{Life, State};
+use windlass_conformance::state::{Phase, State};
 
 const STEPS: usize = 40;
 const PLAIN: &str = "pool core=1 max=2 keep_alive=5 queue=linked:3 policy=abort";
@@ -167,7 +167,7 @@ fn play(steps: &[Step]) {
         assert!(last.largest <= now.largest, "{last}\n{now}");
         last = now;
     }
-    if last.life == Life::Unbuilt {
+    if last.phase == Phase::Unbuilt {
         return;
     }
     for id in steps.iter().filter_map(name) {

@@ -2,15 +2,15 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** How often a pool called its hooks; workers dawdle here, where every task passes. */
+/** Counts a pool's calls of its hooks; slow workers pause here, where every task passes. */
 final class Hooks {
     private final AtomicIntegerArray calls = new AtomicIntegerArray(4);
-    private final Tempo tempo;
+    private final Perturbation perturbation;
 
-    Hooks(Tempo tempo) { this.tempo = tempo; }
+    Hooks(Perturbation perturbation) { this.perturbation = perturbation; }
 
     void before() {
-        tempo.atWork();
+        perturbation.atWork();
         calls.incrementAndGet(0);
     }
 

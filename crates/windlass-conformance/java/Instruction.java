@@ -20,15 +20,15 @@ record Instruction(String line, String verb, List<String> flags, Map<String, Str
     }
 
     String task() {
-        if (flags.isEmpty()) throw new Unplayable("no task in: " + line);
+        if (flags.isEmpty()) throw new InvalidScenario("no task in: " + line);
         return flags.get(0);
     }
 
-    boolean says(String flag) { return flags.contains(flag); }
+    boolean has(String flag) { return flags.contains(flag); }
 
     String text(String key) {
         String value = options.get(key);
-        if (value == null) throw new Unplayable("no " + key + " in: " + line);
+        if (value == null) throw new InvalidScenario("no " + key + " in: " + line);
         return value;
     }
 
@@ -36,7 +36,7 @@ record Instruction(String line, String verb, List<String> flags, Map<String, Str
         try {
             return Long.parseLong(text(key));
         } catch (NumberFormatException e) {
-            throw new Unplayable(key + " is no number in: " + line);
+            throw new InvalidScenario(key + " is no number in: " + line);
         }
     }
 

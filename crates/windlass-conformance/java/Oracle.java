@@ -1,12 +1,12 @@
 /*
- * Plays scenarios on this JDK's own thread pools and writes down what they did.
+ * Runs scenarios on this JDK's own thread pools and records what they did.
  *
  *     javac -d OUT *.java && java -cp OUT Oracle [--jobs N] < scenarios > transcripts
  *
- * A scenario is played six times: twice as it is, twice with a caller that dawdles after each thread it starts, twice
- * with workers that dawdle when they wake and before each task. Only where all six agree to the letter is it written;
+ * A scenario is run six times: twice as it is, twice with a caller that pauses after each thread it starts, twice
+ * with workers that pause when they wake and before each task. Only where all six agree to the letter is it written;
  * so what is written is what the JDK does, and not how fast it happened to do it. On a busy machine a worker may have
- * to wait for a core while its pool looks settled, so plays that differ are all made once more with more patience.
+ * to wait for a core while its pool seems quiescent, so if runs differ all six are repeated with more patience.
  */
 
 import java.io.BufferedReader;
@@ -21,12 +21,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Reads scenarios, has each played in every tempo, and writes those whose plays agree. */
+/** Reads scenarios, runs each with every perturbation, and writes those whose runs agree. */
 public final class Oracle {
 
-    private static final List<Tempo> PLAYS = List.of(
-        Tempo.NATURAL, Tempo.DAWDLING_CALLER, Tempo.DAWDLING_WORKERS,
-        Tempo.NATURAL, Tempo.DAWDLING_CALLER, Tempo.DAWDLING_WORKERS);
+    private static final List<Perturbation> RUNS = List.of(
+        Perturbation.NONE, Perturbation.SLOW_CALLER, Perturbation.SLOW_WORKERS,
+        Perturbation.NONE, Perturbation.SLOW_CALLER, Perturbation.SLOW_WORKERS);
 
     private static final int MORE_PATIENCE = 4;
 
@@ -35,10 +35,10 @@ public final class Oracle {
     public static void main(String[] args) throws Exception {
         int jobs = args.length == 2 && args[0].equals("--jobs") ? Integer.parseInt(args[1]) : 16;
         List<List<String>> scenarios = readScenarios();
-        ExecutorService lanes = Executors.newFixedThreadPool(jobs);
+        ExecutorService threads = Executors.newFixedThreadPool(jobs);
         List<Future<Optional<String>>> transcripts = new ArrayList<>();
         for (List<String> scenario : scenarios) {
-            transcripts.add(lanes.submit(() -> transcribe(scenario)));
+            transcripts.add(threads.submit(() -> transcribe(scenario)));
         }
         int kept = 0;
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
@@ -71,22 +71,22 @@ public final class Oracle {
         try {
             Optional<String> agreed = agree(scenario, 1);
             return agreed.isPresent() ? agreed : agree(scenario, MORE_PATIENCE);
-        } catch (Unplayable e) {
+        } catch (InvalidScenario e) {
             System.err.println(scenario.get(0) + ": " + e.getMessage());
             return Optional.empty();
         }
     }
 
-    /** Plays a scenario in every tempo; gives nothing where two plays differ. */
+    /** Runs a scenario with every perturbation; returns nothing where two runs differ. */
     private static Optional<String> agree(List<String> scenario, int patience) throws InterruptedException {
         String agreed = null;
-        for (Tempo tempo : PLAYS) {
-            String played;
-            try (Play play = new Play(tempo, new Settling(patience))) {
-                played = play.perform(scenario);
+        for (Perturbation perturbation : RUNS) {
+            String transcript;
+            try (ScenarioRun run = new ScenarioRun(perturbation, new Quiescence(patience))) {
+                transcript = run.run(scenario);
             }
-            if (agreed != null && !agreed.equals(played)) return Optional.empty();
-            agreed = played;
+            if (agreed != null && !agreed.equals(transcript)) return Optional.empty();
+            agreed = transcript;
         }
         return Optional.of(agreed);
     }

@@ -14,7 +14,7 @@ final class PlainPool extends ThreadPoolExecutor {
 
     PlainPool(Instruction step, long keepAlive, ThreadFactory threads, Hooks hooks) {
         super(step.count("core"), step.count("max"), keepAlive, MILLISECONDS, queue(step.text("queue")), threads,
-            Saturation.of(step.text("policy")));
+            RejectionPolicy.of(step.text("policy")));
         this.hooks = hooks;
     }
 
@@ -27,7 +27,7 @@ final class PlainPool extends ThreadPoolExecutor {
             case "array" -> new ArrayBlockingQueue<>(capacity);
             case "sync" -> new SynchronousQueue<>();
             case "priority" -> new PriorityBlockingQueue<>();
-            default -> throw new Unplayable("no such queue: " + text);
+            default -> throw new InvalidScenario("no such queue: " + text);
         };
     }
 

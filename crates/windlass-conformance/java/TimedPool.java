@@ -5,13 +5,13 @@ import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 
-/** The scheduled pool under observation; it remembers which errand each of its own futures carries. */
+/** The scheduled pool under observation; it remembers which task each of its own futures carries. */
 final class TimedPool extends ScheduledThreadPoolExecutor {
     private final Hooks hooks;
     private final Map<Object, String> names = new ConcurrentHashMap<>();
 
     TimedPool(Instruction step, ThreadFactory threads, Hooks hooks) {
-        super(step.count("core"), threads, Saturation.of(step.text("policy")));
+        super(step.count("core"), threads, RejectionPolicy.of(step.text("policy")));
         this.hooks = hooks;
     }
 

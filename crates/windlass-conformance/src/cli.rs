@@ -145,7 +145,7 @@ fn take_batch(given: &mut Given) -> Result<Batch, lexopt::Error> {
 }
 
 impl Given {
-    /// What no command has taken: a wish that is ignored in silence looks like one fulfilled.
+    /// What no command has taken: a wish that is ignored in silence reads like one fulfilled.
     fn left_over(&self) -> Option<String> {
         let option = |given: bool, name: &str| given.then(|| name.to_owned());
         (self.words.first().cloned())

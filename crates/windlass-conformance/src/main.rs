@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error and what caused it, in one line; a cause that its error already tells is not told twice.
+/// An error and what caused it, in one line; a cause that its error already names is not repeated.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -22,8 +22,9 @@ macro_rules! classes {
 }
 
 const CLASSES: [(&str, &str); 16] = classes![
-    "Errand" "Hooks" "Instruction" "Logbook" "Mishap" "Named" "Oracle" "PlainPool"
-    "Play" "Saturation" "Settling" "Tempo" "Threads" "Ticket" "TimedPool" "Unplayable"
+    "Hooks" "Instruction" "InvalidScenario" "LimitedThreadFactory" "Named" "Oracle" "Perturbation"
+    "PlainPool" "Quiescence" "RejectionPolicy" "ScenarioRun" "ScriptedFailure" "ScriptedFuture"
+    "ScriptedTask" "TaskLog" "TimedPool"
 ];
 
 /// The oldest JDK that runs the program.

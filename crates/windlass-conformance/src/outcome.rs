@@ -1,4 +1,4 @@
-//! What a step gives back.
+//! What a step returns.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use crate::format::TaskId;
 /// The result of one step; printed, it is the text after `> `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done, and nothing to say.
+    /// Done, without a value.
     Ok,
-    /// The pool refused the task.
+    /// The pool rejected the task.
     Rejected,
     /// The pool does not take such a value.
     InvalidArgument,

@@ -1,4 +1,4 @@
-//! What a pool looks like from outside.
+//! What a pool reads like from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,11 +6,11 @@ use std::fmt;
 use crate::format::TaskId;
 use crate::outcome::list;
 
-/// One look at a pool; printed, it is the text after `= `, where zeros and empty lists are left out.
+/// A snapshot of a pool; printed, it is the text after `= `, where zeros and empty lists are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// How far the pool's life has come.
-    pub life: Life,
+    /// How far the pool's phase has come.
+    pub phase: Phase,
     /// Threads in the pool.
     pub pool: usize,
     /// Threads that run a task.
@@ -37,9 +37,9 @@ pub struct State {
     pub hooks: HookCalls,
 }
 
-/// How far a pool's life has come.
+/// How far a pool's phase has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Life {
+pub enum Phase {
     /// There is no pool: none was built yet, or its settings were refused.
     #[default]
     Unbuilt,
@@ -75,13 +75,13 @@ impl Runs {
     }
 }
 
-impl fmt::Display for Life {
+impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Life::Unbuilt => "none",
-            Life::Running => "running",
-            Life::Shutdown => "shutdown",
-            Life::Terminated => "terminated",
+            Phase::Unbuilt => "none",
+            Phase::Running => "running",
+            Phase::Shutdown => "shutdown",
+            Phase::Terminated => "terminated",
         })
     }
 }
@@ -125,8 +125,8 @@ impl fmt::Display for Repeated<'_> {
 
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.life.fmt(f)?;
-        if self.life == Life::Unbuilt {
+        self.phase.fmt(f)?;
+        if self.phase == Phase::Unbuilt {
             return Ok(());
         }
         let threads = [
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn zeros_and_empty_lists_are_left_out() {
         let state = State {
-            life: Life::Running,
+            phase: Phase::Running,
             ..State::default()
         };
         assert_eq!(state.to_string(), "running hooks=0/0/0/0");
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn figures_come_in_the_order_of_the_format() {
         let state = State {
-            life: Life::Shutdown,
+            phase: Phase::Shutdown,
             pool: 3,
             active: 2,
             largest: 4,

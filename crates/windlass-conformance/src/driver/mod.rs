@@ -1,7 +1,7 @@
 //! The Windlass pool as a subject.
 
-mod errand;
 mod plain;
+mod scripted_task;
 mod timed;
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use windlass::{Executor, ExecutorService, ScheduledThreadPoolExecutor, ThreadPoo
 
 use crate::format::{PoolSpec, Setting, Step, TaskId, TaskSpec};
 use crate::outcome::Outcome;
-use crate::state::{Life, State};
+use crate::state::{Phase, State};
 use crate::subject::Subject;
 
-use errand::{Errands, Handle};
+use scripted_task::{Handle, ScriptedTasks};
 
 type Handler = Arc<dyn windlass::pool::RejectedExecutionHandler>;
 
@@ -31,20 +31,20 @@ struct Driver {
     pool: Option<ThreadPoolExecutor>,
     /// The scheduled pool, where `pool` is the one behind it.
     scheduled: Option<ScheduledThreadPoolExecutor>,
-    errands: Errands,
+    tasks: ScriptedTasks,
     /// Handed back by the pool: they are pending as long as somebody holds them.
-    kept: Vec<Task>,
+    held: Vec<Task>,
 }
 
 impl Driver {
     fn build(&mut self, spec: &PoolSpec) -> Outcome {
         match spec {
-            PoolSpec::ThreadPool(spec) => match plain::build(spec, self.errands.hooks()) {
+            PoolSpec::ThreadPool(spec) => match plain::build(spec, self.tasks.hooks()) {
                 Ok(pool) => self.pool = Some(pool),
                 Err(_) => return Outcome::InvalidArgument,
             },
             PoolSpec::Scheduled(spec) => {
-                let scheduled = timed::build(spec, self.errands.hooks());
+                let scheduled = timed::build(spec, self.tasks.hooks());
                 self.pool = Some(scheduled.pool().clone());
                 self.scheduled = Some(scheduled);
             }
@@ -52,20 +52,21 @@ impl Driver {
         Outcome::Ok
     }
 
-    /// Gives the task to the pool, or to the scheduled pool in front of it.
-    fn hand_over(&self, pool: &ThreadPoolExecutor, task: Task) -> Result<(), Task> {
+    /// Submits the task to the pool, or to the scheduled pool in front of it.
+    fn submit_task(&self, pool: &ThreadPoolExecutor, task: Task) -> Result<(), Task> {
         let taken = match &self.scheduled {
             Some(scheduled) => scheduled.execute_task(task),
             None => pool.execute_task(task),
         };
-        taken.map_err(|refused| refused.into_task())
+        taken.map_err(|rejected| rejected.into_task())
     }
 
     fn execute(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
-        let task = self.errands.task(spec);
+        let task = self.tasks.task(spec);
         // A run on this thread unwinds out of the submission, as the JDK's does.
-        let ended =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.hand_over(pool, task)));
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            self.submit_task(pool, task)
+        }));
         match ended {
             Err(_) => Outcome::Failed,
             Ok(taken) => self.taken(taken),
@@ -73,8 +74,8 @@ impl Driver {
     }
 
     fn submit(&mut self, pool: &ThreadPoolExecutor, spec: &TaskSpec) -> Outcome {
-        let task = self.errands.task_with_handle(spec);
-        let taken = self.hand_over(pool, task);
+        let task = self.tasks.task_with_handle(spec);
+        let taken = self.submit_task(pool, task);
         self.taken(taken)
     }
 
@@ -82,26 +83,26 @@ impl Driver {
         match taken {
             Ok(()) => Outcome::Ok,
             Err(task) => {
-                self.kept.push(task);
+                self.held.push(task);
                 Outcome::Rejected
             }
         }
     }
 
     /// Notes a task that was scheduled, or not.
-    fn scheduled(&mut self, spec: &TaskSpec, came_of_it: timed::Scheduled) -> Outcome {
-        let timed::Scheduled { errand, handle } = came_of_it;
+    fn scheduled(&mut self, spec: &TaskSpec, outcome: timed::Scheduled) -> Outcome {
+        let timed::Scheduled { script, handle } = outcome;
         match handle {
             Ok(handle) => {
                 let id = handle.id();
-                self.errands.enter(spec, errand, id, Some(handle));
+                self.tasks.register(spec, script, id, Some(handle));
                 Outcome::Ok
             }
-            Err(refused) => {
-                let invalid = refused.reason() == RejectionReason::ZeroPeriod;
-                let task = refused.into_task();
-                self.errands.enter(spec, errand, task.id(), None);
-                self.kept.push(task);
+            Err(rejected) => {
+                let invalid = rejected.reason() == RejectionReason::ZeroPeriod;
+                let task = rejected.into_task();
+                self.tasks.register(spec, script, task.id(), None);
+                self.held.push(task);
                 if invalid {
                     Outcome::InvalidArgument
                 } else {
@@ -112,23 +113,23 @@ impl Driver {
     }
 
     fn with_handle(&self, id: &TaskId, f: impl FnOnce(&Handle) -> Outcome) -> Outcome {
-        match self.errands.handle(id) {
+        match self.tasks.handle(id) {
             Some(handle) => f(handle),
             None => Outcome::Impossible(format!("{id} has no handle")),
         }
     }
 
     fn remove(&mut self, pool: &ThreadPoolExecutor, id: &TaskId) -> Outcome {
-        let removed = self.errands.id_of(id).and_then(|id| pool.remove(id));
+        let removed = self.tasks.id_of(id).and_then(|id| pool.remove(id));
         let found = removed.is_some();
-        self.kept.extend(removed);
+        self.held.extend(removed);
         Outcome::Flag(found)
     }
 
     fn shutdown_now(&mut self, pool: &ThreadPoolExecutor) -> Outcome {
         let tasks = pool.shutdown_now();
         let names = tasks.iter().map(named).collect();
-        self.kept.extend(tasks);
+        self.held.extend(tasks);
         Outcome::Tasks(names)
     }
 
@@ -136,8 +137,8 @@ impl Driver {
         match step {
             Step::Execute(spec) => self.execute(pool, spec),
             Step::Submit(spec) => self.submit(pool, spec),
-            Step::Finish(id) => self.errands.finish(id),
-            Step::Fail(id) => self.errands.fail(id),
+            Step::Finish(id) => self.tasks.finish(id),
+            Step::Fail(id) => self.tasks.fail(id),
             Step::Cancel {
                 id,
                 interrupt: false,
@@ -149,7 +150,7 @@ impl Driver {
             Step::Get { id, timeout } => {
                 self.with_handle(id, |handle| got(handle.get_timeout(*timeout)))
             }
-            Step::Future(id) => self.with_handle(id, looked_at),
+            Step::Future(id) => self.with_handle(id, future_state),
             Step::Set(setting) => set(pool, self.scheduled.as_ref(), *setting),
             Step::Prestart => Outcome::Flag(pool.prestart_core_thread()),
             Step::PrestartAll => Outcome::Count(pool.prestart_all_core_threads()),
@@ -171,8 +172,8 @@ impl Driver {
             | Step::FixedRate { task, .. }
             | Step::FixedDelay { task, .. } => match self.scheduled.clone() {
                 Some(scheduled) => {
-                    let came_of_it = timed::schedule(&scheduled, step, self.errands.errand(task));
-                    self.scheduled(task, came_of_it)
+                    let outcome = timed::schedule(&scheduled, step, self.tasks.script(task));
+                    self.scheduled(task, outcome)
                 }
                 None => Outcome::Impossible("not for a thread pool".to_owned()),
             },
@@ -195,7 +196,7 @@ fn got(result: Result<TaskId, ExecutionError>) -> Outcome {
     }
 }
 
-fn looked_at(handle: &Handle) -> Outcome {
+fn future_state(handle: &Handle) -> Outcome {
     if handle.is_cancelled() {
         Outcome::Cancelled
     } else if handle.is_done() {
@@ -247,11 +248,11 @@ impl Subject for Driver {
             return State::default();
         };
         let stats = pool.stats();
-        let mut state = self.errands.state();
-        state.life = match stats.state {
-            windlass::pool::PoolState::Terminated => Life::Terminated,
-            windlass::pool::PoolState::Running => Life::Running,
-            _ => Life::Shutdown,
+        let mut state = self.tasks.state();
+        state.phase = match stats.state {
+            windlass::pool::PoolState::Terminated => Phase::Terminated,
+            windlass::pool::PoolState::Running => Phase::Running,
+            _ => Phase::Shutdown,
         };
         state.pool = stats.pool_size;
         state.active = stats.active_count;
@@ -268,7 +269,7 @@ impl Subject for Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.errands.release_all();
+        self.tasks.release_all();
         if let Some(pool) = &self.pool {
             drop(pool.shutdown_now());
         }

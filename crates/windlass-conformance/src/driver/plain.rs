@@ -21,15 +21,15 @@ const NEVER: Duration = Duration::from_secs(1_000_000);
 
 /// Why there is no pool; for the transcript both are an invalid argument.
 #[derive(Debug)]
-pub(super) enum Refused {
-    Figures,
+pub(super) enum BuildError {
+    Sizes,
     Capacity,
 }
 
 pub(super) fn build(
     spec: &ThreadPoolSpec,
     hooks: Arc<dyn Hooks>,
-) -> Result<ThreadPoolExecutor, Refused> {
+) -> Result<ThreadPoolExecutor, BuildError> {
     let keep_alive = match spec.keep_alive {
         KeepAlive::Never => NEVER,
         KeepAlive::After(time) => time,
@@ -40,21 +40,21 @@ pub(super) fn build(
         .keep_alive(keep_alive)
         .allow_core_thread_timeout(spec.core_timeout.unwrap_or(false))
         .work_queue(queue(spec.queue)?)
-        .thread_factory(Limited::new(spec.factory_limit))
+        .thread_factory(LimitedThreadFactory::new(spec.factory_limit))
         .rejection_handler(policy(spec.policy))
         .hooks(hooks)
         .build()
-        .map_err(|_| Refused::Figures)
+        .map_err(|_| BuildError::Sizes)
 }
 
-fn queue(kind: QueueKind) -> Result<Arc<dyn BlockingQueue<Task>>, Refused> {
+fn queue(kind: QueueKind) -> Result<Arc<dyn BlockingQueue<Task>>, BuildError> {
     let queue: Arc<dyn BlockingQueue<Task>> = match kind {
         QueueKind::Linked => Arc::new(LinkedBlockingQueue::new()),
         QueueKind::LinkedBounded(room) => {
-            Arc::new(LinkedBlockingQueue::with_capacity(room).map_err(|_| Refused::Capacity)?)
+            Arc::new(LinkedBlockingQueue::with_capacity(room).map_err(|_| BuildError::Capacity)?)
         }
         QueueKind::Array(room) => {
-            Arc::new(ArrayBlockingQueue::new(room).map_err(|_| Refused::Capacity)?)
+            Arc::new(ArrayBlockingQueue::new(room).map_err(|_| BuildError::Capacity)?)
         }
         QueueKind::Synchronous => Arc::new(SynchronousQueue::new()),
         QueueKind::Priority => Arc::new(PriorityBlockingQueue::by_key(Task::priority)),
@@ -83,12 +83,12 @@ pub(super) fn policy(policy: Policy) -> Handler {
 
 /// Makes so many threads, and then refuses.
 #[derive(Debug)]
-struct Limited {
+struct LimitedThreadFactory {
     factory: DefaultThreadFactory,
     left: AtomicUsize,
 }
 
-impl Limited {
+impl LimitedThreadFactory {
     fn new(limit: Option<usize>) -> Self {
         Self {
             factory: DefaultThreadFactory::named("replay"),
@@ -97,7 +97,7 @@ impl Limited {
     }
 }
 
-impl ThreadFactory for Limited {
+impl ThreadFactory for LimitedThreadFactory {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
         let one = |left: usize| left.checked_sub(1);
         match self

@@ -6,8 +6,8 @@ use windlass::error::RejectedExecution;
 use windlass::pool::Hooks;
 use windlass::{Schedule, ScheduledThreadPoolExecutor};
 
-use super::errand::{Errand, Handle};
 use super::plain;
+use super::scripted_task::{Handle, ScriptedTask};
 use crate::format::{ScheduledSpec, Setting, Step, TaskId};
 use crate::outcome::Outcome;
 
@@ -41,23 +41,23 @@ thread_local! {
 
 /// What came of a step that schedules a task.
 pub(super) struct Scheduled {
-    pub(super) errand: Arc<Errand>,
+    pub(super) script: Arc<ScriptedTask>,
     pub(super) handle: Result<Handle, RejectedExecution>,
 }
 
 pub(super) fn schedule(
     pool: &ScheduledThreadPoolExecutor,
     step: &Step,
-    errand: Arc<Errand>,
+    script: Arc<ScriptedTask>,
 ) -> Scheduled {
-    let body = Arc::clone(&errand);
+    let body = Arc::clone(&script);
     let again = move || {
         body.run();
     };
     let handle = match step {
         Step::Schedule { task, delay } => {
             NAME.set(Some(task.id.as_str().to_owned()));
-            let body = Arc::clone(&errand);
+            let body = Arc::clone(&script);
             let handle = pool.schedule(*delay, move || body.run());
             handle
                 .map(|handle| Handle::Value(handle.into_handle().share()))
@@ -88,7 +88,7 @@ pub(super) fn schedule(
         _ => unreachable!("only steps that schedule come here"),
     };
     NAME.set(None);
-    Scheduled { errand, handle }
+    Scheduled { script, handle }
 }
 
 pub(super) fn queue(pool: &ScheduledThreadPoolExecutor) -> Vec<TaskId> {

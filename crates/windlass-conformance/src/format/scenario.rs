@@ -39,7 +39,7 @@ pub struct StepLine {
 pub struct Expected {
     /// The result, without its `> `.
     pub result: String,
-    /// The settled state, without its `= `.
+    /// The state once the pool is quiescent, without its `= `.
     pub state: String,
 }
 

@@ -18,7 +18,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes the first word; a line that holds none gives an empty one.
+    /// Takes the first word; of a line without words an empty one.
     pub(super) fn verb(&mut self) -> &'a str {
         if self.rest.is_empty() {
             ""

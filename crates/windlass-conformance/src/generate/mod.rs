@@ -6,7 +6,7 @@
 //! comes back at once is held or fails, so it never spins. What still hangs on timing, the oracle
 //! finds and leaves out.
 
-mod cast;
+mod known_tasks;
 mod rng;
 mod scheduled;
 mod thread_pool;
@@ -31,7 +31,7 @@ pub const SHORTEST: usize = 8;
 /// The most steps of a scenario.
 pub const LONGEST: usize = 40;
 
-/// Makes the scenario of one seed; the same seed always gives the same one.
+/// Generates the scenario of one seed; the same seed always generates the same one.
 #[must_use]
 pub fn scenario(kind: Kind, seed: u64) -> Scenario {
     let mut rng = Rng::new(seed);

@@ -1,4 +1,4 @@
-//! A small random number generator, so that a seed means the same everywhere and for ever.
+//! A small random number generator, so that a seed means the same everywhere and forever.
 //!
 //! It is SplitMix64: one addition and a mix, good enough for choices and without a bad seed.
 

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use crate::format::{Ending, Policy, PoolSpec, ScheduledSpec, Setting, Step, TaskId, TaskSpec};
 
-use super::cast::Cast;
+use super::known_tasks::KnownTasks;
 use super::rng::Rng;
 use super::{LONGEST, SHORTEST};
 
 /// What a scenario can do next.
 #[derive(Clone, Copy)]
-enum Move {
+enum Action {
     Task,
     End,
     Cancel,
     Get,
-    Look,
+    Query,
     Remove,
     Purge,
     Flag,
@@ -27,21 +27,21 @@ enum Move {
     Shutdown,
 }
 
-const MOVES: [(usize, Move); 14] = [
-    (36, Move::Task),
-    (24, Move::End),
-    (12, Move::Cancel),
-    (4, Move::Get),
-    (6, Move::Look),
-    (4, Move::Remove),
-    (3, Move::Purge),
-    (4, Move::Flag),
-    (3, Move::Core),
-    (2, Move::Policy),
-    (1, Move::IdleTime),
-    (2, Move::Prestart),
-    (1, Move::Await),
-    (5, Move::Shutdown),
+const MOVES: [(usize, Action); 14] = [
+    (36, Action::Task),
+    (24, Action::End),
+    (12, Action::Cancel),
+    (4, Action::Get),
+    (6, Action::Query),
+    (4, Action::Remove),
+    (3, Action::Purge),
+    (4, Action::Flag),
+    (3, Action::Core),
+    (2, Action::Policy),
+    (1, Action::IdleTime),
+    (2, Action::Prestart),
+    (1, Action::Await),
+    (5, Action::Shutdown),
 ];
 
 /// Makes the steps of one scenario.
@@ -66,7 +66,7 @@ pub(super) fn make(mut rng: Rng) -> Vec<Step> {
     let steps = vec![Step::Pool(PoolSpec::Scheduled(pool))];
     let mut author = Author {
         rng,
-        cast: Cast::default(),
+        tasks: KnownTasks::default(),
         steps,
         policy,
         down_at: None,
@@ -78,7 +78,7 @@ pub(super) fn make(mut rng: Rng) -> Vec<Step> {
 /// A scenario under way.
 struct Author {
     rng: Rng,
-    cast: Cast,
+    tasks: KnownTasks,
     steps: Vec<Step>,
     policy: Policy,
     /// How many steps there were when the pool was first shut down.
@@ -97,32 +97,32 @@ impl Author {
             if stale && self.steps.len() >= SHORTEST {
                 break;
             }
-            let choice = self.rng.weighted(&MOVES).unwrap_or(Move::Task);
+            let choice = self.rng.weighted(&MOVES).unwrap_or(Action::Task);
             let step = self.step(choice);
             // A move that nobody can make yet becomes a new task.
             let step = step.unwrap_or_else(|| self.task());
             self.steps.push(step);
         }
-        self.look_back();
+        self.query_at_the_end();
     }
 
-    fn step(&mut self, choice: Move) -> Option<Step> {
+    fn step(&mut self, choice: Action) -> Option<Step> {
         let rng = &mut self.rng;
         Some(match choice {
-            Move::Task => self.task(),
-            Move::End => return self.end(),
-            Move::Cancel => Step::Cancel {
-                id: self.cast.any_handle(rng)?,
+            Action::Task => self.task(),
+            Action::End => return self.end(),
+            Action::Cancel => Step::Cancel {
+                id: self.tasks.any_handle(rng)?,
                 interrupt: rng.one_in(2),
             },
-            Move::Get => Step::Get {
-                id: self.cast.any_handle(rng)?,
+            Action::Get => Step::Get {
+                id: self.tasks.any_handle(rng)?,
                 timeout: Duration::from_millis(rng.pick([0, 5, 5])),
             },
-            Move::Look => Step::Future(self.cast.any_handle(rng)?),
-            Move::Remove => Step::Remove(self.cast.any(rng)?),
-            Move::Purge => Step::Purge,
-            Move::Flag => {
+            Action::Query => Step::Future(self.tasks.any_handle(rng)?),
+            Action::Remove => Step::Remove(self.tasks.any(rng)?),
+            Action::Purge => Step::Purge,
+            Action::Flag => {
                 let on = rng.one_in(2);
                 Step::Set(rng.pick([
                     Setting::RemoveOnCancel(on),
@@ -130,27 +130,27 @@ impl Author {
                     Setting::DelayedAfterShutdown(on),
                 ]))
             }
-            Move::Core => Step::Set(Setting::Core(rng.below(4))),
-            Move::Policy => {
+            Action::Core => Step::Set(Setting::Core(rng.below(4))),
+            Action::Policy => {
                 self.policy = rng.pick(Policy::ALL);
                 Step::Set(Setting::Policy(self.policy))
             }
-            Move::IdleTime => {
+            Action::IdleTime => {
                 let on = rng.one_in(2);
                 let time = Duration::from_millis(rng.pick([10, 20]));
                 Step::Set(rng.pick([Setting::CoreTimeout(on), Setting::KeepAlive(time)]))
             }
-            Move::Prestart if rng.one_in(2) => Step::PrestartAll,
-            Move::Prestart => Step::Prestart,
-            Move::Await => Step::Await {
+            Action::Prestart if rng.one_in(2) => Step::PrestartAll,
+            Action::Prestart => Step::Prestart,
+            Action::Await => Step::Await {
                 timeout: Duration::ZERO,
             },
-            Move::Shutdown => return self.shutdown(),
+            Action::Shutdown => return self.shutdown(),
         })
     }
 
     fn task(&mut self) -> Step {
-        let id = self.cast.enter();
+        let id = self.tasks.add();
         let initial = if self.rng.below(5) < 3 {
             self.soon()
         } else {
@@ -175,7 +175,7 @@ impl Author {
                 if ending == Ending::Instant && pause < Duration::from_secs(1) {
                     ending = Ending::Held;
                 }
-                // No pause is an invalid argument, and gives no handle.
+                // No pause is an invalid argument, and there is no handle.
                 if !pause.is_zero() {
                     self.admit(&id, ending);
                 }
@@ -200,10 +200,10 @@ impl Author {
     /// Notes what may be asked of a new task: a refused one has no handle.
     fn admit(&mut self, id: &TaskId, ending: Ending) {
         if self.down_at.is_none() || self.policy != Policy::Abort {
-            self.cast.give_handle(id);
+            self.tasks.mark_with_handle(id);
         }
         if ending == Ending::Held {
-            self.cast.hold(id);
+            self.tasks.hold(id);
         }
     }
 
@@ -221,16 +221,16 @@ impl Author {
 
     /// So far away that it never comes, and at another hour for each task.
     fn hours(&self) -> Duration {
-        let hours = 1 + self.cast.len() * 7 % 43;
+        let hours = 1 + self.tasks.len() * 7 % 43;
         Duration::from_secs(3600) * u32::try_from(hours).unwrap_or(1)
     }
 
     /// Ends a run; a periodic task may need many of these, so it stays held.
     fn end(&mut self) -> Option<Step> {
-        let held = self.cast.any_held(&mut self.rng);
+        let held = self.tasks.any_held(&mut self.rng);
         let id = match held {
             Some(id) if !self.rng.one_in(12) => id,
-            _ => self.cast.any(&mut self.rng)?,
+            _ => self.tasks.any(&mut self.rng)?,
         };
         Some(if self.rng.one_in(5) {
             Step::Fail(id)
@@ -251,14 +251,14 @@ impl Author {
         })
     }
 
-    /// Ends with a look at some handles and at the pool.
-    fn look_back(&mut self) {
+    /// Ends with queries of some handles and of the pool.
+    fn query_at_the_end(&mut self) {
         if self.down_at.is_none() && self.rng.one_in(2) {
             self.steps.push(Step::Shutdown);
         }
         let room = (LONGEST - 1).saturating_sub(self.steps.len());
         for _ in 0..self.rng.below(7).min(room) {
-            if let Some(id) = self.cast.any_handle(&mut self.rng) {
+            if let Some(id) = self.tasks.any_handle(&mut self.rng) {
                 self.steps.push(Step::Future(id));
             }
         }

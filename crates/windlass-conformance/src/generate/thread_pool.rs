@@ -1,6 +1,6 @@
 //! Random scenarios on a thread pool.
 //!
-//! Each scenario has a temper, which says what it does most: an even mix seldom fills a queue, tunes
+//! Each scenario has a weights, which says what it does most: an even mix seldom fills a queue, tunes
 //! a pool that is full or purges a queue of cancelled tasks, and these are where pools go wrong.
 
 use std::time::Duration;
@@ -9,18 +9,18 @@ use crate::format::{
     Ending, KeepAlive, Policy, PoolSpec, QueueKind, Setting, Step, TaskSpec, ThreadPoolSpec,
 };
 
-use super::cast::Cast;
+use super::known_tasks::KnownTasks;
 use super::rng::Rng;
 use super::{LONGEST, SHORTEST};
 
 /// What a scenario can do next.
 #[derive(Clone, Copy)]
-enum Move {
+enum Action {
     Task,
     End,
     Cancel,
     Get,
-    Look,
+    Query,
     Remove,
     Purge,
     Core,
@@ -33,42 +33,49 @@ enum Move {
     Shutdown,
 }
 
-/// How often each move comes up, by temper.
-type Temper = [(usize, Move); 15];
+/// The relative frequency of each action.
+type Weights = [(usize, Action); 15];
 
-const EVEN: Temper = temper([34, 24, 6, 4, 3, 4, 2, 6, 4, 2, 2, 3, 3, 2, 2]);
-const FLOOD: Temper = temper([62, 14, 4, 3, 2, 4, 1, 2, 2, 1, 1, 4, 1, 1, 1]);
-const TUNER: Temper = temper([26, 20, 2, 2, 1, 2, 1, 18, 12, 5, 5, 3, 6, 1, 1]);
-const QUITTER: Temper = temper([34, 14, 18, 5, 5, 8, 6, 2, 2, 1, 1, 2, 1, 1, 3]);
-const LEAVER: Temper = temper([36, 20, 5, 5, 4, 3, 2, 4, 2, 2, 2, 3, 2, 4, 10]);
+const MIXED: Weights = weights([34, 24, 6, 4, 3, 4, 2, 6, 4, 2, 2, 3, 3, 2, 2]);
+const MOSTLY_SUBMIT: Weights = weights([62, 14, 4, 3, 2, 4, 1, 2, 2, 1, 1, 4, 1, 1, 1]);
+const MOSTLY_SET: Weights = weights([26, 20, 2, 2, 1, 2, 1, 18, 12, 5, 5, 3, 6, 1, 1]);
+const MOSTLY_CANCEL: Weights = weights([34, 14, 18, 5, 5, 8, 6, 2, 2, 1, 1, 2, 1, 1, 3]);
+const MOSTLY_SHUT_DOWN: Weights = weights([36, 20, 5, 5, 4, 3, 2, 4, 2, 2, 2, 3, 2, 4, 10]);
 
-const fn temper(weights: [usize; 15]) -> Temper {
+const fn weights(weights: [usize; 15]) -> Weights {
     [
-        (weights[0], Move::Task),
-        (weights[1], Move::End),
-        (weights[2], Move::Cancel),
-        (weights[3], Move::Get),
-        (weights[4], Move::Look),
-        (weights[5], Move::Remove),
-        (weights[6], Move::Purge),
-        (weights[7], Move::Core),
-        (weights[8], Move::Max),
-        (weights[9], Move::KeepAlive),
-        (weights[10], Move::CoreTimeout),
-        (weights[11], Move::Policy),
-        (weights[12], Move::Prestart),
-        (weights[13], Move::Await),
-        (weights[14], Move::Shutdown),
+        (weights[0], Action::Task),
+        (weights[1], Action::End),
+        (weights[2], Action::Cancel),
+        (weights[3], Action::Get),
+        (weights[4], Action::Query),
+        (weights[5], Action::Remove),
+        (weights[6], Action::Purge),
+        (weights[7], Action::Core),
+        (weights[8], Action::Max),
+        (weights[9], Action::KeepAlive),
+        (weights[10], Action::CoreTimeout),
+        (weights[11], Action::Policy),
+        (weights[12], Action::Prestart),
+        (weights[13], Action::Await),
+        (weights[14], Action::Shutdown),
     ]
 }
 
 /// Makes the steps of one scenario.
 pub(super) fn make(mut rng: Rng) -> Vec<Step> {
-    let temper = rng.pick([EVEN, EVEN, FLOOD, TUNER, QUITTER, LEAVER]);
+    let weights = rng.pick([
+        MIXED,
+        MIXED,
+        MOSTLY_SUBMIT,
+        MOSTLY_SET,
+        MOSTLY_CANCEL,
+        MOSTLY_SHUT_DOWN,
+    ]);
     let pool = pool(&mut rng);
     let mut author = Author {
         priority: pool.queue == QueueKind::Priority,
-        cast: Cast::default(),
+        tasks: KnownTasks::default(),
         steps: Vec::new(),
         down_at: None,
         rng,
@@ -79,7 +86,7 @@ pub(super) fn make(mut rng: Rng) -> Vec<Step> {
             .push(Step::Pool(PoolSpec::ThreadPool(refused(&pool))));
     }
     author.steps.push(Step::Pool(PoolSpec::ThreadPool(pool)));
-    author.write(&temper);
+    author.write(&weights);
     author.steps
 }
 
@@ -130,7 +137,7 @@ fn refused(pool: &ThreadPoolSpec) -> ThreadPoolSpec {
 /// A scenario under way.
 struct Author {
     rng: Rng,
-    cast: Cast,
+    tasks: KnownTasks,
     steps: Vec<Step>,
     /// Tasks have priorities, and no handles: what a handle wraps cannot be compared.
     priority: bool,
@@ -139,7 +146,7 @@ struct Author {
 }
 
 impl Author {
-    fn write(&mut self, temper: &Temper) {
+    fn write(&mut self, weights: &Weights) {
         // A task may need two steps more, itself and its end, so the last may overshoot by one.
         let length = self.rng.between(SHORTEST, LONGEST - 1);
         let winds_down = !self.rng.one_in(3);
@@ -160,7 +167,7 @@ impl Author {
             if stale && self.steps.len() + ending >= SHORTEST {
                 break;
             }
-            let choice = self.rng.weighted(temper).unwrap_or(Move::Task);
+            let choice = self.rng.weighted(weights).unwrap_or(Action::Task);
             let step = self.step(choice);
             // A move that nobody can make yet becomes a new task.
             let step = step.unwrap_or_else(|| self.task());
@@ -171,50 +178,50 @@ impl Author {
         }
     }
 
-    fn step(&mut self, choice: Move) -> Option<Step> {
+    fn step(&mut self, choice: Action) -> Option<Step> {
         let rng = &mut self.rng;
         Some(match choice {
-            Move::Task => self.task(),
-            Move::End => return self.end(),
-            Move::Cancel => Step::Cancel {
-                id: self.cast.any_handle(rng)?,
+            Action::Task => self.task(),
+            Action::End => return self.end(),
+            Action::Cancel => Step::Cancel {
+                id: self.tasks.any_handle(rng)?,
                 interrupt: rng.one_in(2),
             },
-            Move::Get => Step::Get {
-                id: self.cast.any_handle(rng)?,
+            Action::Get => Step::Get {
+                id: self.tasks.any_handle(rng)?,
                 timeout: Duration::from_millis(rng.pick([0, 1, 5, 5, 10])),
             },
-            Move::Look => Step::Future(self.cast.any_handle(rng)?),
-            Move::Remove => Step::Remove(self.cast.any(rng)?),
-            Move::Purge => Step::Purge,
-            Move::Core => Step::Set(Setting::Core(rng.below(5))),
-            Move::Max => Step::Set(Setting::Max(rng.below(6))),
-            Move::KeepAlive => Step::Set(Setting::KeepAlive(Duration::from_millis(
+            Action::Query => Step::Future(self.tasks.any_handle(rng)?),
+            Action::Remove => Step::Remove(self.tasks.any(rng)?),
+            Action::Purge => Step::Purge,
+            Action::Core => Step::Set(Setting::Core(rng.below(5))),
+            Action::Max => Step::Set(Setting::Max(rng.below(6))),
+            Action::KeepAlive => Step::Set(Setting::KeepAlive(Duration::from_millis(
                 rng.pick([0, 0, 15, 20]),
             ))),
-            Move::CoreTimeout => Step::Set(Setting::CoreTimeout(rng.one_in(2))),
-            Move::Policy => Step::Set(Setting::Policy(rng.pick(Policy::ALL))),
-            Move::Prestart if rng.one_in(2) => Step::PrestartAll,
-            Move::Prestart => Step::Prestart,
-            Move::Await => Step::Await {
+            Action::CoreTimeout => Step::Set(Setting::CoreTimeout(rng.one_in(2))),
+            Action::Policy => Step::Set(Setting::Policy(rng.pick(Policy::ALL))),
+            Action::Prestart if rng.one_in(2) => Step::PrestartAll,
+            Action::Prestart => Step::Prestart,
+            Action::Await => Step::Await {
                 timeout: Duration::from_millis(rng.pick([0, 0, 5])),
             },
-            Move::Shutdown => return self.shutdown(),
+            Action::Shutdown => return self.shutdown(),
         })
     }
 
     fn task(&mut self) -> Step {
-        let id = self.cast.enter();
+        let id = self.tasks.add();
         let ending = match self.rng.below(10) {
             0 => Ending::Instant,
             1 => Ending::Failing,
             _ => Ending::Held,
         };
         if ending == Ending::Held {
-            self.cast.hold(&id);
+            self.tasks.hold(&id);
         }
         if self.priority {
-            let priority = Some(distinct_priority(self.cast.len()));
+            let priority = Some(distinct_priority(self.tasks.len()));
             return Step::Execute(TaskSpec {
                 id,
                 priority,
@@ -228,7 +235,7 @@ impl Author {
                 ending,
             });
         }
-        self.cast.give_handle(&id);
+        self.tasks.mark_with_handle(&id);
         Step::Submit(TaskSpec {
             id,
             priority: None,
@@ -238,12 +245,12 @@ impl Author {
 
     /// Ends a run; now and then one that is over, never was or is still to come.
     fn end(&mut self) -> Option<Step> {
-        let held = self.cast.any_held(&mut self.rng);
+        let held = self.tasks.any_held(&mut self.rng);
         let id = match held {
             Some(id) if !self.rng.one_in(12) => id,
-            _ => self.cast.any(&mut self.rng)?,
+            _ => self.tasks.any(&mut self.rng)?,
         };
-        self.cast.release(&id);
+        self.tasks.release(&id);
         Some(if self.rng.one_in(5) {
             Step::Fail(id)
         } else {
@@ -265,7 +272,7 @@ impl Author {
     }
 
     fn wind_down_length(&self) -> usize {
-        self.cast.held().len() + 1 + usize::from(self.down_at.is_none())
+        self.tasks.held().len() + 1 + usize::from(self.down_at.is_none())
     }
 
     /// Ends the pool in good order: every task may finish, and then it must have terminated.
@@ -273,7 +280,7 @@ impl Author {
         if self.down_at.is_none() {
             self.steps.push(Step::Shutdown);
         }
-        let held = self.cast.held().iter().cloned().map(Step::Finish);
+        let held = self.tasks.held().iter().cloned().map(Step::Finish);
         self.steps.extend(held);
         self.steps.push(Step::Await {
             timeout: Duration::from_millis(500),

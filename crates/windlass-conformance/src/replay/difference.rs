@@ -23,7 +23,7 @@ pub enum Finding {
         /// What came.
         got: String,
     },
-    /// The pool settled in another state.
+    /// The quiescent pool was in another state.
     State {
         /// What the transcript says.
         expected: String,

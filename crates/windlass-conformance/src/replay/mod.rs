@@ -1,13 +1,13 @@
 //! Replays transcripts and reports the first difference of each.
 //!
-//! Scenarios mostly wait for states to settle, so many run side by side. On a busy machine a worker
-//! may wait for a core while its pool looks settled; a scenario that differs is therefore run again
+//! Scenarios mostly wait for quiescence, so many run side by side. On a busy machine a worker
+//! may wait for a core while its pool seems quiescent; a scenario that differs is therefore run again
 //! with ten times the patience, beside no more others than there are cores, and once more alone with
 //! a hundred times; only a difference that is still there counts. Waiting longer never makes a wrong
 //! state right.
 
 mod difference;
-mod lanes;
+mod parallel;
 mod report;
 mod run;
 
@@ -21,7 +21,7 @@ use crate::subject::Subject;
 pub use difference::{Difference, Finding};
 pub use report::{Failure, Report};
 
-/// How much longer a scenario that differed may take to settle the second and the third time.
+/// How much longer a scenario that differed may take to become quiescent the second and the third time.
 const PATIENCE: [u32; 2] = [10, 100];
 
 /// Makes the subject of one scenario, or says why there is none.
@@ -58,10 +58,10 @@ pub fn replay(cases: Vec<Case>, jobs: usize, make: Arc<MakeSubject>) -> Report {
         .map(Arc::new)
         .collect();
     let total = cases.len();
-    let mut failures = lanes::run_all(&cases, jobs, 1, &make);
-    for (patience, lanes) in PATIENCE.into_iter().zip([cores(), 1]) {
+    let mut failures = parallel::run_all(&cases, jobs, 1, &make);
+    for (patience, threads) in PATIENCE.into_iter().zip([cores(), 1]) {
         let again: Vec<Arc<Case>> = failures.into_iter().map(|failure| failure.case).collect();
-        failures = lanes::run_all(&again, jobs.min(lanes), patience, &make);
+        failures = parallel::run_all(&again, jobs.min(threads), patience, &make);
     }
     Report {
         passed: total - failures.len(),

@@ -1,12 +1,12 @@
 //! Runs one scenario, step by step, up to its first difference.
 
 use crate::format::{Expected, StepLine};
-use crate::settle::Settling;
+use crate::quiescence::Quiescence;
 use crate::subject::Subject;
 
 use super::Case;
 use super::difference::{Difference, Finding};
-use super::lanes::Progress;
+use super::parallel::Progress;
 
 impl Difference {
     pub(super) fn at(line: &StepLine, finding: Finding) -> Difference {
@@ -25,10 +25,10 @@ pub(super) fn run(
     patience: u32,
     progress: &Progress,
 ) -> Result<(), Difference> {
-    let mut settling = Settling::new(patience);
+    let mut quiescence = Quiescence::new(patience);
     for (index, line) in case.scenario.steps().enumerate() {
         progress.begin(index);
-        compare(line, subject, &mut settling).map_err(|finding| Difference::at(line, finding))?;
+        compare(line, subject, &mut quiescence).map_err(|finding| Difference::at(line, finding))?;
     }
     Ok(())
 }
@@ -36,10 +36,10 @@ pub(super) fn run(
 fn compare(
     line: &StepLine,
     subject: &mut dyn Subject,
-    settling: &mut Settling,
+    quiescence: &mut Quiescence,
 ) -> Result<(), Finding> {
     let Expected { result, state } = line.expected.clone().ok_or(Finding::Unrecorded)?;
-    settling.note(&line.step);
+    quiescence.observe(&line.step);
     let got = subject.step(&line.step).to_string();
     if got != result {
         return Err(Finding::Result {
@@ -47,7 +47,7 @@ fn compare(
             got,
         });
     }
-    let got = settling.settled(subject).to_string();
+    let got = quiescence.await_quiescence(subject).to_string();
     if got != state {
         return Err(Finding::State {
             expected: state,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::format::{Expected, Line, Step, parse};
 use crate::outcome::Outcome;
-use crate::state::{Life, State};
+use crate::state::{Phase, State};
 
 const STEPS: &str = "\
 # scenario 7
@@ -15,16 +15,16 @@ shutdown
 
 /// What the scripted subject answers, step by step.
 fn script() -> Vec<(Outcome, State)> {
-    let state = |life, total| State {
-        life,
+    let state = |phase, total| State {
+        phase,
         total,
         ..State::default()
     };
     vec![
-        (Outcome::Ok, state(Life::Running, 0)),
-        (Outcome::Ok, state(Life::Running, 1)),
-        (Outcome::Timeout, state(Life::Running, 1)),
-        (Outcome::Ok, state(Life::Shutdown, 1)),
+        (Outcome::Ok, state(Phase::Running, 0)),
+        (Outcome::Ok, state(Phase::Running, 1)),
+        (Outcome::Timeout, state(Phase::Running, 1)),
+        (Outcome::Ok, state(Phase::Shutdown, 1)),
     ]
 }
 
@@ -94,7 +94,7 @@ fn a_wrong_result_is_found_and_named() {
 #[test]
 fn a_wrong_state_is_found_and_named() {
     let mut wrong = script();
-    wrong[3].1.life = Life::Terminated;
+    wrong[3].1.phase = Phase::Terminated;
     assert_eq!(
         replay_against(wrong).to_string(),
         "made.txt:5: scenario 7: shutdown\n  expected = shutdown total=1 hooks=0/0/0/0\n  \
@@ -145,7 +145,7 @@ fn a_subject_that_panics_fails_its_own_scenario_only() {
 }
 
 #[test]
-fn a_subject_that_settles_late_passes_at_the_second_attempt() {
+fn a_subject_that_is_quiescent_late_passes_at_the_second_attempt() {
     let late = std::sync::atomic::AtomicBool::new(true);
     let make: Arc<MakeSubject> = Arc::new(move |_| {
         let mut script = script();

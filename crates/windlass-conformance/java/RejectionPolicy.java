@@ -4,10 +4,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 
 /**
  * The rejection policies. They differ from the JDK's in two points: they cancel the future of a task that they drop, as
- * the JDK's documentation advises, so that nobody waits for it for ever; and discard-oldest drops the new task where
+ * the JDK's documentation advises, so that nobody waits for it forever; and discard-oldest drops the new task where
  * there is nothing to discard, where the JDK's would call itself until the stack overflows.
  */
-enum Saturation implements RejectedExecutionHandler {
+enum RejectionPolicy implements RejectedExecutionHandler {
     ABORT {
         private final RejectedExecutionHandler jdk = new ThreadPoolExecutor.AbortPolicy();
 
@@ -32,11 +32,11 @@ enum Saturation implements RejectedExecutionHandler {
         }
     };
 
-    static Saturation of(String word) {
-        for (Saturation policy : values()) {
+    static RejectionPolicy of(String word) {
+        for (RejectionPolicy policy : values()) {
             if (policy.name().equalsIgnoreCase(word.replace('-', '_'))) return policy;
         }
-        throw new Unplayable("no such policy: " + word);
+        throw new InvalidScenario("no such policy: " + word);
     }
 
     private static void forget(Runnable task) {

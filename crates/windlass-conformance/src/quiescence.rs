@@ -1,10 +1,10 @@
-//! When a state counts as settled.
+//! When a pool counts as quiescent.
 //!
 //! Unchanged for 8 ms, for 20 ms on a scheduled pool, or for three keep-alive times and 40 ms where
 //! a finite keep-alive is set, so that a worker due to time out has done so. A state that already
-//! equals the expected one is watched just as long: leaving early would miss the worker that dies
-//! one moment later.
-//! What is watched is a pool on the real clock, and nothing tells when it is at rest: so this polls.
+//! equals the expected one is watched just as long: leaving early would miss the worker that ends
+//! just after.
+//! The pool is on the real clock and nothing signals that it is quiescent: so this polls.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,31 +16,31 @@ use crate::subject::Subject;
 const THREAD_POOL: Duration = Duration::from_millis(8);
 const SCHEDULED: Duration = Duration::from_millis(20);
 
-/// So many looks in a row must agree as well: on a busy machine one pause may outlast the quiet time.
-const LOOKS: u32 = 5;
+/// So many reads in a row must agree as well: on a busy machine one pause may outlast the quiet time.
+const READS: u32 = 5;
 
-/// A state that does not come to rest within this time, times the patience, is taken as it is.
+/// A state that does not become quiescent within this time, times the patience, is taken as it is.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a state must stay unchanged, as the steps so far have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settling {
+pub struct Quiescence {
     quiet: Duration,
     patience: u32,
 }
 
-impl Settling {
+impl Quiescence {
     /// The rule for a pool not built yet, with every time multiplied by `patience`.
     #[must_use]
-    pub fn new(patience: u32) -> Settling {
-        Settling {
+    pub fn new(patience: u32) -> Quiescence {
+        Quiescence {
             quiet: THREAD_POOL,
             patience,
         }
     }
 
-    /// Takes note of a step that is about to be carried out.
-    pub fn note(&mut self, step: &Step) {
+    /// Adapts to a step that is about to run.
+    pub fn observe(&mut self, step: &Step) {
         match step {
             Step::Pool(PoolSpec::Scheduled(_)) => self.quiet = SCHEDULED,
             Step::Pool(PoolSpec::ThreadPool(spec)) => match spec.keep_alive {
@@ -58,26 +58,26 @@ impl Settling {
         self.quiet * self.patience
     }
 
-    /// Waits for the subject's state to settle.
+    /// Waits until the subject's state is quiescent, and returns it.
     #[must_use]
-    pub fn settled(&self, subject: &dyn Subject) -> State {
+    pub fn await_quiescence(&self, subject: &dyn Subject) -> State {
         let quiet = self.quiet();
         let pause = (quiet / 20).clamp(Duration::from_micros(500), Duration::from_millis(4));
         let start = Instant::now();
         let mut last = subject.state();
         let mut since = Instant::now();
-        let mut looks = 1;
-        while looks < LOOKS || since.elapsed() < quiet {
+        let mut reads = 1;
+        while reads < READS || since.elapsed() < quiet {
             if start.elapsed() >= LIMIT * self.patience {
                 break;
             }
             thread::sleep(pause);
             let now = subject.state();
-            looks += 1;
+            reads += 1;
             if now != last {
                 last = now;
                 since = Instant::now();
-                looks = 1;
+                reads = 1;
             }
         }
         last
@@ -94,11 +94,11 @@ mod tests {
     use crate::format::parse_step;
 
     fn quiet_after(steps: &[&str]) -> u128 {
-        let mut settling = Settling::new(1);
+        let mut quiescence = Quiescence::new(1);
         for step in steps {
-            settling.note(&parse_step(step).unwrap());
+            quiescence.observe(&parse_step(step).unwrap());
         }
-        settling.quiet().as_millis()
+        quiescence.quiet().as_millis()
     }
 
     #[test]
@@ -118,6 +118,6 @@ mod tests {
 
     #[test]
     fn patience_multiplies_the_quiet_time() {
-        assert_eq!(Settling::new(10).quiet(), Duration::from_millis(80));
+        assert_eq!(Quiescence::new(10).quiet(), Duration::from_millis(80));
     }
 }

@@ -1,7 +1,7 @@
-//! Runs many scenarios side by side, each on a thread of its own, watched by a lane.
+//! Runs many scenarios side by side, each on a thread of its own, watched by a watcher.
 //!
 //! The thread of its own is the scenario's submitting thread: whatever a pool leaves behind there
-//! ends with it. The lane that watches it gives up on a step that never returns, so one deadlock in
+//! ends with it. Its watcher gives up on a step that never returns, so one deadlock in
 //! the pool under test is one failure and not the end of the replay; the stuck thread is left
 //! behind, as nothing can end it.
 
@@ -12,36 +12,36 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use crate::settle::LIMIT;
+use crate::quiescence::LIMIT;
 
 use super::difference::{Difference, Finding};
 use super::report::Failure;
 use super::run::run;
 use super::{Case, MakeSubject};
 
-/// How long a step may take beside the wait for a settled state. The longest wait in any scenario
+/// How long a step may take beside the wait for quiescence. The longest wait in any scenario
 /// is far shorter.
 const STEP_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a scenario's thread tells its lane.
+/// What a scenario's thread reports to its watcher.
 enum Event {
     Begins(usize),
     Ends(Result<(), Difference>),
 }
 
-/// Tells the lane which step is about to begin.
+/// Tells the watcher which step is about to begin.
 pub(super) struct Progress {
-    lane: Sender<Event>,
+    watcher: Sender<Event>,
 }
 
 impl Progress {
     pub(super) fn begin(&self, step: usize) {
-        // A lane that gave up no longer listens; the scenario then ends on its own.
-        let _ = self.lane.send(Event::Begins(step));
+        // A watcher that gave up no longer listens; the scenario then ends on its own.
+        let _ = self.watcher.send(Event::Begins(step));
     }
 }
 
-/// Runs all cases, `jobs` at a time, and gives back those that failed, in their order.
+/// Runs all cases, `jobs` at a time, and returns those that failed, in their order.
 pub(super) fn run_all(
     cases: &[Arc<Case>],
     jobs: usize,
@@ -81,10 +81,12 @@ fn claim<'a>(cases: &'a [Arc<Case>], next: &AtomicUsize) -> Option<(usize, &'a A
 
 /// Runs one case on a thread of its own and waits for it as long as its steps go on.
 fn watch(case: &Arc<Case>, patience: u32, make: &Arc<MakeSubject>) -> Result<(), Difference> {
-    let (lane, events) = mpsc::channel();
+    let (watcher, events) = mpsc::channel();
     let (own_case, own_make) = (case.clone(), make.clone());
     thread::spawn(move || {
-        let progress = Progress { lane: lane.clone() };
+        let progress = Progress {
+            watcher: watcher.clone(),
+        };
         let attempt =
             panic::catch_unwind(AssertUnwindSafe(|| match own_make(&own_case.scenario) {
                 Ok(mut subject) => run(&own_case, subject.as_mut(), patience, &progress),
@@ -93,7 +95,7 @@ fn watch(case: &Arc<Case>, patience: u32, make: &Arc<MakeSubject>) -> Result<(),
                 }),
             }));
         if let Ok(end) = attempt {
-            let _ = lane.send(Event::Ends(end));
+            let _ = watcher.send(Event::Ends(end));
         }
     });
     follow(case, &events, STEP_LIMIT + LIMIT * patience)
@@ -128,10 +130,13 @@ mod tests {
             file: "made.txt".into(),
             scenario,
         };
-        let (lane, events) = mpsc::channel();
-        Progress { lane: lane.clone() }.begin(1);
+        let (watcher, events) = mpsc::channel();
+        Progress {
+            watcher: watcher.clone(),
+        }
+        .begin(1);
         let difference = follow(&case, &events, Duration::from_millis(1)).unwrap_err();
         assert_eq!((difference.line, difference.finding), (2, Finding::Stuck));
-        drop(lane);
+        drop(watcher);
     }
 }

@@ -21,63 +21,63 @@ import java.util.concurrent.TimeoutException;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
-/** One play of one scenario, on the thread that counts as the caller. */
-final class Play implements AutoCloseable {
-    /** Longer than any play. */
+/** One run of one scenario, on the thread that counts as the caller. */
+final class ScenarioRun implements AutoCloseable {
+    /** Longer than any run. */
     private static final long NEVER = TimeUnit.DAYS.toMillis(10);
 
-    private final Tempo tempo;
-    private final Logbook log = new Logbook();
-    private final Settling settling;
-    private final Map<String, Errand> errands = new HashMap<>();
+    private final Perturbation perturbation;
+    private final TaskLog log = new TaskLog();
+    private final Quiescence quiescence;
+    private final Map<String, ScriptedTask> tasks = new HashMap<>();
     private final Map<String, Future<?>> handles = new HashMap<>();
     private Hooks hooks;
     private ThreadPoolExecutor pool;
 
-    Play(Tempo tempo, Settling settling) {
-        this.tempo = tempo;
-        this.settling = settling;
+    ScenarioRun(Perturbation perturbation, Quiescence quiescence) {
+        this.perturbation = perturbation;
+        this.quiescence = quiescence;
     }
 
-    String perform(List<String> scenario) {
+    String run(List<String> scenario) {
         StringBuilder transcript = new StringBuilder();
         for (String line : scenario) {
             transcript.append(line).append('\n');
             if (line.startsWith("#")) continue;
             try {
                 transcript.append("> ").append(result(Instruction.of(line))).append('\n');
-                transcript.append("= ").append(settling.settled(this::state)).append('\n');
-            } catch (Unplayable e) {
+                transcript.append("= ").append(quiescence.await(this::state)).append('\n');
+            } catch (InvalidScenario e) {
                 throw e;
             } catch (Exception e) {
-                throw new Unplayable(line + ": " + e);
+                throw new InvalidScenario(line + ": " + e);
             }
         }
         return transcript.append('\n').toString();
     }
 
     private String result(Instruction step) throws InterruptedException {
-        if (pool == null && !step.verb().equals("pool")) throw new Unplayable("no pool for: " + step.line());
+        if (pool == null && !step.verb().equals("pool")) throw new InvalidScenario("no pool for: " + step.line());
         try {
-            return carryOut(step);
+            return apply(step);
         } catch (RejectedExecutionException e) {
             return "rejected";
         } catch (IllegalArgumentException e) {
             return "invalid-argument";
-        } catch (Mishap e) {
+        } catch (ScriptedFailure e) {
             return "failed"; // a task that ran on the caller's thread, under caller-runs
         }
     }
 
-    private String carryOut(Instruction step) throws InterruptedException {
+    private String apply(Instruction step) throws InterruptedException {
         switch (step.verb()) {
             case "pool" -> build(step);
-            case "execute" -> pool.execute(errand(step));
+            case "execute" -> pool.execute(task(step));
             case "submit" -> submit(step);
             case "schedule", "fixed_rate", "fixed_delay" -> schedule(step);
             case "finish" -> known(step).permit(1);
             case "fail" -> {
-                known(step).doom();
+                known(step).setFailing();
                 known(step).permit(1);
             }
             case "set" -> step.options().forEach((key, value) -> set(key, value, step));
@@ -92,22 +92,22 @@ final class Play implements AutoCloseable {
 
     private String answer(Instruction step) throws InterruptedException {
         return switch (step.verb()) {
-            case "cancel" -> "" + handle(step).cancel(step.says("interrupt"));
+            case "cancel" -> "" + handle(step).cancel(step.has("interrupt"));
             case "get" -> get(handle(step), step.number("timeout"));
             case "future" -> handle(step).isCancelled() ? "cancelled" : handle(step).isDone() ? "done" : "pending";
-            case "prestart" -> step.says("all") ? "" + pool.prestartAllCoreThreads() : "" + pool.prestartCoreThread();
+            case "prestart" -> step.has("all") ? "" + pool.prestartAllCoreThreads() : "" + pool.prestartCoreThread();
             case "remove" -> "" + pool.remove(queued(step));
             case "shutdown_now" -> brackets(pool.shutdownNow().stream().map(this::nameOf).toList());
             case "await" -> "" + pool.awaitTermination(step.number("timeout"), MILLISECONDS);
-            default -> throw new Unplayable("no such step: " + step.line());
+            default -> throw new InvalidScenario("no such step: " + step.line());
         };
     }
 
     private void build(Instruction step) {
-        hooks = new Hooks(tempo);
-        ThreadFactory threads = new Threads(tempo, step.count("factory_limit", Integer.MAX_VALUE));
+        hooks = new Hooks(perturbation);
+        ThreadFactory threads = new LimitedThreadFactory(perturbation, step.count("factory_limit", Integer.MAX_VALUE));
         if (step.options().getOrDefault("kind", "").equals("scheduled")) {
-            settling.scheduled();
+            quiescence.scheduled();
             pool = new TimedPool(step, threads, hooks);
             step.options().forEach((key, value) -> {
                 if (!Set.of("kind", "core", "policy", "factory_limit").contains(key)) set(key, value, step);
@@ -116,7 +116,7 @@ final class Play implements AutoCloseable {
         }
         boolean never = step.text("keep_alive").equals("never");
         long keepAlive = never ? NEVER : step.number("keep_alive");
-        if (!never) settling.builtWith(keepAlive);
+        if (!never) quiescence.builtWith(keepAlive);
         pool = new PlainPool(step, keepAlive, threads, hooks);
         if (step.options().containsKey("core_timeout")) set("core_timeout", step.text("core_timeout"), step);
     }
@@ -126,38 +126,38 @@ final class Play implements AutoCloseable {
         switch (key) {
             case "core" -> pool.setCorePoolSize(step.count(key));
             case "max" -> pool.setMaximumPoolSize(step.count(key));
-            case "policy" -> pool.setRejectedExecutionHandler(Saturation.of(value));
+            case "policy" -> pool.setRejectedExecutionHandler(RejectionPolicy.of(value));
             case "core_timeout" -> pool.allowCoreThreadTimeOut(on);
             case "keep_alive" -> {
-                settling.changedTo(step.number(key));
+                quiescence.changedTo(step.number(key));
                 pool.setKeepAliveTime(step.number(key), MILLISECONDS);
             }
             case "remove_on_cancel" -> timed(step).setRemoveOnCancelPolicy(on);
             case "periodic_after_shutdown" -> timed(step).setContinueExistingPeriodicTasksAfterShutdownPolicy(on);
             case "delayed_after_shutdown" -> timed(step).setExecuteExistingDelayedTasksAfterShutdownPolicy(on);
-            default -> throw new Unplayable("no such setting: " + step.line());
+            default -> throw new InvalidScenario("no such setting: " + step.line());
         }
     }
 
     private void submit(Instruction step) {
-        Errand errand = errand(step);
+        ScriptedTask task = task(step);
         if (pool instanceof TimedPool timed) {
-            handles.put(errand.name(), timed.submit((Callable<String>) errand));
+            handles.put(task.name(), timed.submit((Callable<String>) task));
             return;
         }
-        Ticket ticket = new Ticket(errand);
-        handles.put(ticket.name(), ticket); // also where the pool then refuses it
-        pool.execute(ticket);
+        ScriptedFuture future = new ScriptedFuture(task);
+        handles.put(future.name(), future); // also where the pool then rejects it
+        pool.execute(future);
     }
 
     private void schedule(Instruction step) {
-        Errand errand = errand(step);
+        ScriptedTask task = task(step);
         TimedPool timed = timed(step);
-        handles.put(errand.name(), switch (step.verb()) {
-            case "schedule" -> timed.schedule((Callable<String>) errand, step.number("delay"), MILLISECONDS);
+        handles.put(task.name(), switch (step.verb()) {
+            case "schedule" -> timed.schedule((Callable<String>) task, step.number("delay"), MILLISECONDS);
             case "fixed_rate" ->
-                timed.scheduleAtFixedRate(errand, step.number("initial"), step.number("period"), MILLISECONDS);
-            default -> timed.scheduleWithFixedDelay(errand, step.number("initial"), step.number("delay"), MILLISECONDS);
+                timed.scheduleAtFixedRate(task, step.number("initial"), step.number("period"), MILLISECONDS);
+            default -> timed.scheduleWithFixedDelay(task, step.number("initial"), step.number("delay"), MILLISECONDS);
         });
     }
 
@@ -173,33 +173,33 @@ final class Play implements AutoCloseable {
         }
     }
 
-    private Errand errand(Instruction step) {
-        Errand errand = new Errand(step, log);
-        if (errands.put(errand.name(), errand) != null) throw new Unplayable("twice: " + step.line());
-        return errand;
+    private ScriptedTask task(Instruction step) {
+        ScriptedTask task = new ScriptedTask(step, log);
+        if (tasks.put(task.name(), task) != null) throw new InvalidScenario("twice: " + step.line());
+        return task;
     }
 
-    private Errand known(Instruction step) {
-        Errand errand = errands.get(step.task());
-        if (errand == null) throw new Unplayable("no such task: " + step.line());
-        return errand;
+    private ScriptedTask known(Instruction step) {
+        ScriptedTask task = tasks.get(step.task());
+        if (task == null) throw new InvalidScenario("no such task: " + step.line());
+        return task;
     }
 
     private Future<?> handle(Instruction step) {
         Future<?> handle = handles.get(step.task());
-        if (handle == null) throw new Unplayable("no handle for: " + step.line());
+        if (handle == null) throw new InvalidScenario("no handle for: " + step.line());
         return handle;
     }
 
     /** What would stand in the queue for a task: its future where it has one. */
     private Runnable queued(Instruction step) {
-        Errand errand = known(step);
-        return handles.get(step.task()) instanceof Runnable future ? future : errand;
+        ScriptedTask task = known(step);
+        return handles.get(step.task()) instanceof Runnable future ? future : task;
     }
 
     private TimedPool timed(Instruction step) {
         if (pool instanceof TimedPool timed) return timed;
-        throw new Unplayable("not on this pool: " + step.line());
+        throw new InvalidScenario("not on this pool: " + step.line());
     }
 
     private String nameOf(Runnable queued) {
@@ -211,7 +211,7 @@ final class Play implements AutoCloseable {
         List<Runnable> queue = new ArrayList<>(List.of(pool.getQueue().toArray(Runnable[]::new)));
         if (pool instanceof TimedPool) queue.sort(Comparator.comparing(task -> (Delayed) task));
         if (pool.getQueue() instanceof PriorityBlockingQueue) {
-            queue.sort(Comparator.comparingInt(task -> ((Errand) task).rank()));
+            queue.sort(Comparator.comparingInt(task -> ((ScriptedTask) task).rank()));
         }
         return queue.stream().map(this::nameOf).toList();
     }
@@ -227,10 +227,10 @@ final class Play implements AutoCloseable {
         figure(line, "total", pool.getTaskCount());
         figure(line, "queue", queue());
         figure(line, "running", new TreeSet<>(log.running));
-        figure(line, "finished", Logbook.entries(log.finished));
-        figure(line, "failed", Logbook.entries(log.failed));
-        figure(line, "interrupted", Logbook.entries(log.interrupted));
-        figure(line, "caller", Logbook.entries(log.onCaller));
+        figure(line, "finished", TaskLog.entries(log.finished));
+        figure(line, "failed", TaskLog.entries(log.failed));
+        figure(line, "interrupted", TaskLog.entries(log.interrupted));
+        figure(line, "caller", TaskLog.entries(log.onCaller));
         return line.add("hooks=" + hooks).toString();
     }
 
@@ -244,12 +244,12 @@ final class Play implements AutoCloseable {
 
     private static String brackets(Collection<String> values) { return "[" + String.join(" ", values) + "]"; }
 
-    /** Lets every task go, so that this play takes no time from the next. */
+    /** Releases every task, so that this run takes no time from the next. */
     @Override public void close() throws InterruptedException {
         if (pool == null) return;
-        pool.setRejectedExecutionHandler(Saturation.DISCARD);
+        pool.setRejectedExecutionHandler(RejectionPolicy.DISCARD);
         pool.shutdownNow();
-        errands.values().forEach(errand -> errand.permit(1_000_000));
+        tasks.values().forEach(task -> task.permit(1_000_000));
         pool.awaitTermination(1, TimeUnit.SECONDS);
     }
 }

@@ -3,14 +3,14 @@ import java.util.concurrent.TimeUnit;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
-/** How long a state must stay as it is before it counts as settled. */
-final class Settling {
+/** How long a state must stay unchanged before the pool counts as quiescent. */
+final class Quiescence {
     private static final long LIMIT = TimeUnit.SECONDS.toNanos(2);
-    private static final int LOOKS = 5;
+    private static final int READS = 5;
     private final int patience;
     private long quiet = 8;
 
-    Settling(int patience) { this.patience = patience; }
+    Quiescence(int patience) { this.patience = patience; }
 
     void scheduled() { quiet = 20; }
 
@@ -20,21 +20,21 @@ final class Settling {
 
     private static long outlive(long keepAlive) { return 3 * keepAlive + 40; }
 
-    /** Watches until the state has been the same for long enough and in several looks; gives up after a while. */
-    String settled(Callable<String> state) throws Exception {
+    /** Polls until the state has been the same for long enough and in several reads; gives up after a limit. */
+    String await(Callable<String> state) throws Exception {
         long enough = MILLISECONDS.toNanos(quiet * patience);
         long pause = Math.min(4, Math.max(1, quiet / 20));
         long start = System.nanoTime();
         long since = start;
         String last = state.call();
-        for (int looks = 1; looks < LOOKS || System.nanoTime() - since < enough; looks++) {
+        for (int reads = 1; reads < READS || System.nanoTime() - since < enough; reads++) {
             if (System.nanoTime() - start > LIMIT * patience) break;
             Thread.sleep(pause);
             String now = state.call();
             if (!now.equals(last)) {
                 last = now;
                 since = System.nanoTime();
-                looks = 0;
+                reads = 0;
             }
         }
         return last;

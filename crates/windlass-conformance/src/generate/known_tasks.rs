@@ -6,16 +6,16 @@ use super::rng::Rng;
 
 /// The tasks of one scenario.
 #[derive(Default)]
-pub(super) struct Cast {
+pub(super) struct KnownTasks {
     made: usize,
     all: Vec<TaskId>,
     with_handle: Vec<TaskId>,
     held: Vec<TaskId>,
 }
 
-impl Cast {
+impl KnownTasks {
     /// Names a new task.
-    pub(super) fn enter(&mut self) -> TaskId {
+    pub(super) fn add(&mut self) -> TaskId {
         self.made += 1;
         let id = TaskId::new(format!("t{}", self.made));
         self.all.push(id.clone());
@@ -27,17 +27,17 @@ impl Cast {
         self.made
     }
 
-    /// Notes that the task has a handle.
-    pub(super) fn give_handle(&mut self, id: &TaskId) {
+    /// Records that the task has a handle.
+    pub(super) fn mark_with_handle(&mut self, id: &TaskId) {
         self.with_handle.push(id.clone());
     }
 
-    /// Notes that a run of the task waits for a `finish`.
+    /// Records that a run of the task waits for a `finish`.
     pub(super) fn hold(&mut self, id: &TaskId) {
         self.held.push(id.clone());
     }
 
-    /// Notes that the task needs no more `finish`.
+    /// Records that the task needs no more `finish`.
     pub(super) fn release(&mut self, id: &TaskId) {
         self.held.retain(|held| held != id);
     }

@@ -1,13 +1,13 @@
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Makes a number of threads and then no more. */
-final class Threads implements ThreadFactory {
-    private final Tempo tempo;
+/** Creates a number of threads and then no more. */
+final class LimitedThreadFactory implements ThreadFactory {
+    private final Perturbation perturbation;
     private final AtomicInteger left;
 
-    Threads(Tempo tempo, int limit) {
-        this.tempo = tempo;
+    LimitedThreadFactory(Perturbation perturbation, int limit) {
+        this.perturbation = perturbation;
         this.left = new AtomicInteger(limit);
     }
 
@@ -16,11 +16,11 @@ final class Threads implements ThreadFactory {
         Thread thread = new Thread(body) {
             @Override public void start() {
                 super.start();
-                tempo.afterStart();
+                perturbation.afterStart();
             }
 
             @Override public void run() {
-                tempo.atWork();
+                perturbation.atWork();
                 super.run();
             }
         };

@@ -2,21 +2,21 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Semaphore;
 
-/** A task of a scenario. A run of it waits for a permit, unless it is told not to or is on the caller's thread. */
-final class Errand implements Runnable, Callable<String>, Named, Comparable<Errand> {
+/** A task of a scenario. A run of it waits for a permit, unless it is instant, failing, or on the caller's thread. */
+final class ScriptedTask implements Runnable, Callable<String>, Named, Comparable<ScriptedTask> {
     private final String name;
-    private final Logbook log;
+    private final TaskLog log;
     private final int rank;
     private final boolean held;
     private final Semaphore permits = new Semaphore(0);
-    private volatile boolean doomed;
+    private volatile boolean failing;
 
-    Errand(Instruction step, Logbook log) {
+    ScriptedTask(Instruction step, TaskLog log) {
         this.name = step.task();
         this.log = log;
         this.rank = step.count("priority", 0);
-        this.doomed = step.says("failing");
-        this.held = !doomed && !step.says("instant");
+        this.failing = step.has("failing");
+        this.held = !failing && !step.has("instant");
     }
 
     @Override public String name() { return name; }
@@ -25,13 +25,13 @@ final class Errand implements Runnable, Callable<String>, Named, Comparable<Erra
 
     void permit(int runs) { permits.release(runs); }
 
-    void doom() { doomed = true; }
+    void setFailing() { failing = true; }
 
     @Override public void run() { call(); }
 
     @Override public String call() {
         if (log.isCaller()) {
-            Logbook.add(log.onCaller, name);
+            TaskLog.add(log.onCaller, name);
             return result();
         }
         Map<String, Integer> end = log.failed;
@@ -43,17 +43,17 @@ final class Errand implements Runnable, Callable<String>, Named, Comparable<Erra
             return result;
         } catch (InterruptedException e) {
             end = log.interrupted;
-            throw new Mishap(name);
+            throw new ScriptedFailure(name);
         } finally {
-            Logbook.add(end, name);
+            TaskLog.add(end, name);
             log.running.remove(name);
         }
     }
 
     private String result() {
-        if (doomed) throw new Mishap(name);
+        if (failing) throw new ScriptedFailure(name);
         return name;
     }
 
-    @Override public int compareTo(Errand other) { return Integer.compare(rank, other.rank); }
+    @Override public int compareTo(ScriptedTask other) { return Integer.compare(rank, other.rank); }
 }

@@ -16,13 +16,13 @@ use crate::outcome::Outcome;
 use crate::state::State;
 
 /// All tasks of a scenario, by name.
-pub(super) struct Errands {
+pub(super) struct ScriptedTasks {
     log: Arc<Log>,
     by_name: HashMap<TaskId, Entry>,
 }
 
 struct Entry {
-    errand: Arc<Errand>,
+    script: Arc<ScriptedTask>,
     task: windlass::task::TaskId,
     handle: Option<Handle>,
 }
@@ -41,7 +41,7 @@ struct Log {
 }
 
 /// What one task does in each of its runs.
-pub(super) struct Errand {
+pub(super) struct ScriptedTask {
     id: TaskId,
     waits: bool,
     fails: AtomicBool,
@@ -49,7 +49,7 @@ pub(super) struct Errand {
     log: Arc<Log>,
 }
 
-impl Default for Errands {
+impl Default for ScriptedTasks {
     fn default() -> Self {
         let submitter = thread::current().id();
         let log = Log {
@@ -63,7 +63,7 @@ impl Default for Errands {
     }
 }
 
-impl Errands {
+impl ScriptedTasks {
     pub(super) fn hooks(&self) -> Arc<dyn Hooks> {
         Arc::clone(&self.log) as _
     }
@@ -74,25 +74,25 @@ impl Errands {
     }
 
     pub(super) fn task(&mut self, spec: &TaskSpec) -> Task {
-        let errand = self.errand(spec);
-        let body = Arc::clone(&errand);
+        let script = self.script(spec);
+        let body = Arc::clone(&script);
         let task = builder(spec).build(move || {
             body.run();
         });
-        self.enter(spec, errand, task.id(), None);
+        self.register(spec, script, task.id(), None);
         task
     }
 
     pub(super) fn task_with_handle(&mut self, spec: &TaskSpec) -> Task {
-        let errand = self.errand(spec);
-        let body = Arc::clone(&errand);
+        let script = self.script(spec);
+        let body = Arc::clone(&script);
         let (task, handle) = builder(spec).build_with_handle(move || body.run());
-        self.enter(spec, errand, task.id(), Some(Handle::Value(handle.share())));
+        self.register(spec, script, task.id(), Some(Handle::Value(handle.share())));
         task
     }
 
-    pub(super) fn errand(&self, spec: &TaskSpec) -> Arc<Errand> {
-        Arc::new(Errand {
+    pub(super) fn script(&self, spec: &TaskSpec) -> Arc<ScriptedTask> {
+        Arc::new(ScriptedTask {
             id: spec.id.clone(),
             waits: spec.ending == Ending::Held,
             fails: AtomicBool::new(spec.ending == Ending::Failing),
@@ -101,17 +101,17 @@ impl Errands {
         })
     }
 
-    pub(super) fn enter(
+    pub(super) fn register(
         &mut self,
         spec: &TaskSpec,
-        errand: Arc<Errand>,
+        script: Arc<ScriptedTask>,
         task: windlass::task::TaskId,
         handle: Option<Handle>,
     ) {
         self.by_name.insert(
             spec.id.clone(),
             Entry {
-                errand,
+                script,
                 task,
                 handle,
             },
@@ -123,15 +123,15 @@ impl Errands {
     }
 
     pub(super) fn fail(&self, id: &TaskId) -> Outcome {
-        self.permit(id, |errand| errand.fails.store(true, Ordering::SeqCst))
+        self.permit(id, |script| script.fails.store(true, Ordering::SeqCst))
     }
 
-    fn permit(&self, id: &TaskId, first: impl FnOnce(&Errand)) -> Outcome {
+    fn permit(&self, id: &TaskId, first: impl FnOnce(&ScriptedTask)) -> Outcome {
         let Some(entry) = self.by_name.get(id) else {
             return Outcome::Impossible(format!("there is no task {id}"));
         };
-        first(&entry.errand);
-        entry.errand.give_permit();
+        first(&entry.script);
+        entry.script.give_permit();
         Outcome::Ok
     }
 
@@ -146,7 +146,7 @@ impl Errands {
     /// Lets every task go that waits, now or later.
     pub(super) fn release_all(&self) {
         for entry in self.by_name.values() {
-            entry.errand.give_permit();
+            entry.script.give_permit();
         }
     }
 }
@@ -210,7 +210,7 @@ impl Log {
     }
 }
 
-impl Errand {
+impl ScriptedTask {
     fn give_permit(&self) {
         self.permits
             .offer(())

@@ -5,8 +5,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 
-/** What the tasks of one play did, as far as the pool itself does not tell. */
-final class Logbook {
+/** What the tasks of one run did, as far as the pool itself does not show. */
+final class TaskLog {
     private final Thread caller = Thread.currentThread();
     final Set<String> running = ConcurrentHashMap.newKeySet();
     final Map<String, Integer> finished = new ConcurrentSkipListMap<>();
