@@ -5,9 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::executor::{Executor, RejectedExecution};
+use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
-use crate::task::{Cancellation, ExecutionError, Failure, Task, TaskBuilder, TaskHandle, TaskId};
+use crate::task::{
+    CancelMode, Cancellation, ExecutionError, Failure, Handle, Task, TaskBuilder, TaskHandle,
+    TaskId,
+};
 
 /// What every executor can do with closures; a blanket trait, also for `dyn Executor`.
 ///
@@ -218,27 +222,37 @@ where
     executor.prepare(TaskBuilder::new()).build_fallible(body)
 }
 
-/// Handles whose tasks are cancelled and interrupted unless the list is let go.
-struct CancelAll<T: Send + 'static>(Vec<TaskHandle<T>>);
+/// Handles whose tasks are cancelled and interrupted, for this reason, unless they are released.
+struct CancelAll<T: Send + 'static> {
+    handles: Vec<TaskHandle<T>>,
+    reason: Cancellation,
+}
 
 impl<T: Send + 'static> CancelAll<T> {
+    const fn new() -> Self {
+        Self {
+            handles: Vec::new(),
+            reason: Cancellation::Requested,
+        }
+    }
+
     fn release(mut self) -> Vec<TaskHandle<T>> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.handles)
     }
 }
 
 impl<T: Send + 'static> Drop for CancelAll<T> {
     fn drop(&mut self) {
-        cancel_all(&self.0);
+        cancel_all(&self.handles, self.reason);
     }
 }
 
 /// Cancels the newest first: a worker whose task is interrupted goes on to the next one at once, and
-/// that is to be cancelled by then.
-fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>]) {
+/// that one must be cancelled by then.
+fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>], reason: Cancellation) {
     for handle in handles.iter().rev() {
         crate::unwind::ignore_panic(|| {
-            handle.cancel_now();
+            handle.cancel_for(CancelMode::Interrupt, reason);
         });
     }
 }
@@ -255,27 +269,25 @@ where
 {
     // Made first, as in the JDK: what is not submitted any more in time is cancelled unrun.
     let mut tasks = Vec::new();
-    let mut handles = CancelAll(Vec::new());
+    let mut handles = CancelAll::new();
     for body in bodies {
         let (task, handle) = executor.prepare(TaskBuilder::new()).build_with_handle(body);
         tasks.push(task);
-        handles.0.push(handle);
+        handles.handles.push(handle);
     }
     let is_late = || deadline.is_some_and(Deadline::has_passed);
     for task in tasks {
         if is_late() {
-            task.abandon(Cancellation::Requested);
+            task.abandon(Cancellation::TimedOut);
             continue;
         }
         executor.execute_task(task).map_err(InvokeError::Rejected)?;
     }
-    for at in 0..handles.0.len() {
-        match handles.0[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
-            Ok(()) => {}
-            Err(ExecutionError::TimedOut) => {
-                cancel_all(&handles.0[at..]);
-            }
-            Err(_) => return Err(InvokeError::Interrupted),
+    for at in 0..handles.handles.len() {
+        match handles.handles[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
+            Ok(true) => {}
+            Ok(false) => cancel_all(&handles.handles[at..], Cancellation::TimedOut),
+            Err(Interrupted) => return Err(InvokeError::Interrupted),
         }
     }
     Ok(handles.release())
@@ -294,7 +306,7 @@ where
 {
     let done = std::sync::Arc::new(LinkedBlockingQueue::new());
     let mut bodies = bodies.into_iter();
-    let mut handles = CancelAll(Vec::new());
+    let mut handles = CancelAll::new();
     let mut running = 0_usize;
     let mut last = None;
     let mut more = true;
@@ -306,9 +318,9 @@ where
                 continue;
             };
             let (task, handle) = fallible(executor, body);
-            let (at, done) = (handles.0.len(), std::sync::Arc::clone(&done));
+            let (at, done) = (handles.handles.len(), std::sync::Arc::clone(&done));
             handle.on_done(move |_| drop(done.offer(at)));
-            handles.0.push(handle);
+            handles.handles.push(handle);
             executor.execute_task(task).map_err(InvokeError::Rejected)?;
             running += 1;
             continue;
@@ -326,11 +338,15 @@ where
             },
         };
         let Some(at) = finished else {
+            handles.reason = Cancellation::TimedOut;
             return Err(InvokeError::TimedOut);
         };
         running -= 1;
-        match handles.0[at].try_get() {
-            Some(Ok(value)) => return Ok(value),
+        match handles.handles[at].try_get() {
+            Some(Ok(value)) => {
+                handles.reason = Cancellation::Superseded;
+                return Ok(value);
+            }
             Some(Err(error)) => last = Some(error),
             None => {}
         }

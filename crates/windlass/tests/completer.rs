@@ -302,7 +302,7 @@ fn a_tree_behaves_like_any_task() {
         for pool in [&one, &four, ForkJoinPool::common()] {
             let sum = Arc::new(AtomicU64::new(0));
             let outside = pool.submit_completer(Fib(12, Arc::clone(&sum))).unwrap();
-            outside.join().unwrap();
+            outside.get().unwrap();
             outside.join().unwrap();
             assert_eq!(sum.load(Ordering::SeqCst), 144);
             let inside = || pool.submit_completer(Fib(12, Arc::clone(&sum)));
@@ -378,7 +378,7 @@ fn a_panic_travels_up_until_one_stops_it() {
     assert_eq!((count(&between.failures), count(&above.failures)), (1, 1));
     assert_eq!(middle.pending_count(), 4);
     let failure = |error: ExecutionError| error.into_failure().unwrap();
-    let (first, second) = (passed.join().unwrap_err(), passed.join().unwrap_err());
+    let (first, second) = (passed.get().unwrap_err(), passed.join().unwrap_err());
     let (first, second) = (failure(first), failure(second));
     assert!(first == second && first.message() == Some("at the leaf"));
 

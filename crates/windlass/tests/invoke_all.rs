@@ -155,7 +155,7 @@ fn at_the_deadline_what_is_unfinished_is_cancelled_and_interrupted() {
     assert!(handles.iter().all(TaskHandle::is_done));
     assert_eq!(handles[0].get().unwrap(), 1);
     let why = cancellation(&mut handles[1]);
-    assert_eq!(why, Some(Cancellation::Requested));
+    assert_eq!(why, Some(Cancellation::TimedOut));
     assert_eq!(handles[2].get().unwrap(), 3);
 }
 
@@ -177,7 +177,7 @@ fn the_deadline_is_looked_at_between_submissions() {
     assert_eq!(handles[0].get().unwrap(), 1);
     assert_eq!(handles[1].get().unwrap(), 2);
     let why = cancellation(&mut handles[2]);
-    assert_eq!(why, Some(Cancellation::Requested));
+    assert_eq!(why, Some(Cancellation::TimedOut));
     assert_eq!(runs.load(Ordering::SeqCst), 0);
 }
 

@@ -104,11 +104,11 @@ fn invoke_runs_the_task_and_returns_its_value() {
 fn a_quiet_wait_ends_with_the_task_and_gives_nothing() {
     let pool = ForkJoinPool::new(1).unwrap();
     let task = pool.fork(Fib(8)).unwrap();
-    task.wait();
+    task.wait_uninterruptibly();
     assert!(task.is_done());
     on_one_worker(|cx| {
         let task = cx.fork(Fib(8));
-        task.wait();
+        task.wait_uninterruptibly();
         assert!(task.is_done());
         assert_eq!(task.join().unwrap(), 21);
     });
@@ -141,7 +141,7 @@ fn join_and_get_from_outside_return_the_value() {
 fn a_completed_task_answers_at_once_for_ever_and_cannot_be_cancelled() {
     let pool = ForkJoinPool::new(1).unwrap();
     let task = pool.fork(Fib(8)).unwrap();
-    task.wait();
+    task.wait_uninterruptibly();
     assert!(!task.cancel());
     let handle = task.into_handle().share();
     for _ in 0..3 {
@@ -174,7 +174,7 @@ fn a_failed_task_stays_failed_and_every_way_to_wait_says_so() {
         .build()
         .unwrap();
     let mut task = pool.fork(Deep(8)).unwrap();
-    task.wait();
+    task.wait_uninterruptibly();
     assert!(task.is_done() && !task.is_cancelled() && !task.cancel());
     let payload = |error: ExecutionError| {
         let failure = error.into_failure().unwrap();
@@ -201,7 +201,7 @@ fn a_task_cancelled_before_its_start_never_runs() {
         let mut task = cx.fork(counted);
         assert!(task.cancel());
         assert!(task.is_done() && task.is_cancelled());
-        task.wait();
+        task.wait_uninterruptibly();
         assert!(task.get().unwrap_err().is_cancelled());
         assert!(task.get_timeout(PATIENCE).unwrap_err().is_cancelled());
         assert!(task.join().unwrap_err().is_cancelled());
@@ -412,7 +412,7 @@ fn dropping_the_handle_of_a_failed_task_drops_its_failure() {
     let task = pool
         .fork(Act(|_: &Cx<'_>| std::panic::panic_any(token)))
         .unwrap();
-    task.wait();
+    task.wait_uninterruptibly();
     pool.close();
     assert_eq!(drops.count(), 0);
     drop(task);

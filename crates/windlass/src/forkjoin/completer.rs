@@ -6,15 +6,23 @@
 //! only the [`Root`] can be waited for.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use super::blocker::blocking;
 use super::executor::ForkJoinPool;
 use super::job::{WaiterId, Work};
 use super::local::Local;
 use crate::executor::RejectedExecution;
+use crate::interrupt::Interrupted;
+use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicI32, Ordering};
-use crate::task::{ExecutionError, Failure, FutureTask, Task};
+use crate::task::{
+    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head,
+    ReadingHandle, Ref, SharedHandle, Task, Untyped, handle_methods, reading_handle_methods,
+};
 use crate::unwind::catch;
 
 /// What one node of the tree does.
@@ -332,45 +340,77 @@ impl Drop for Branch {
     }
 }
 
-/// The top of a tree: the one node that can be waited for.
-#[derive(Debug)]
+/// The handle of a tree, through its root: the one node that can be waited for.
+///
+/// A worker that waits runs nodes of the tree that it has forked. Cancelling the tree keeps nodes that
+/// have not started from being computed.
 #[must_use = "dropping the root detaches the tree"]
-pub struct Root(Node);
+pub struct Root {
+    node: Node,
+    end: SharedHandle<()>,
+}
 
 impl Root {
     fn submit(node: Node) -> Result<Self, RejectedExecution> {
         match node.send() {
-            Ok(()) => Ok(Self(node)),
+            Ok(()) => Ok(Self {
+                end: node.0.end.handle(),
+                node,
+            }),
             Err(work) => Err(node.0.pool.rejection(work)),
         }
     }
 
-    /// The node.
+    /// Returns the root node.
     #[must_use]
     pub const fn node(&self) -> &Node {
-        &self.0
+        &self.node
+    }
+}
+
+impl Handle for Root {
+    fn head(&self) -> &Head {
+        self.end.head()
     }
 
-    /// Waits until the tree is complete. A worker meanwhile runs nodes of the tree that it has forked.
-    ///
-    /// # Errors
-    ///
-    /// [`ExecutionError::Failed`] if a node failed, [`ExecutionError::Cancelled`] if the tree was given
-    /// up, or [`ExecutionError::Interrupted`].
-    pub fn join(&self) -> Result<(), ExecutionError> {
-        let end = &self.0.0.end;
-        self.0.help_complete(usize::MAX);
-        blocking(|| end.get())
+    fn to_untyped(&self) -> Ref<dyn Untyped> {
+        self.end.to_untyped()
     }
 
-    /// Whether the tree is complete or has failed.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.0.0.end.is_done()
+    fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        self.end.cancel_for(mode, reason)
     }
 
-    /// Gives the tree up: nodes that have not begun do not.
-    pub fn cancel(&self) -> bool {
-        self.0.0.end.cancel()
+    /// Runs nodes of the tree that this worker has forked, then waits for the end.
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+        self.node.help_complete(usize::MAX);
+        blocking(|| self.end.wait_by(deadline))
+    }
+}
+
+impl ReadingHandle<()> for Root {
+    fn outcome_ref(&self) -> Option<Result<&(), ExecutionError>> {
+        self.end.outcome_ref()
+    }
+
+    fn to_shareable(&self) -> Ref<dyn Awaitable<()>> {
+        self.end.to_shareable()
+    }
+}
+
+handle_methods!([] Root);
+reading_handle_methods!([] Root, ());
+
+impl Future for Root {
+    type Output = Result<(), ExecutionError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.end).poll(context)
+    }
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("Root", self.failure_now().as_ref(), f)
     }
 }

@@ -1,20 +1,26 @@
 //! The handle of a forked task.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::join;
 use super::local::Local;
 use super::shared::Shared;
-use crate::interrupt::{self, Interrupted};
+use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
-use crate::task::{ExecutionError, Failure, Task, TaskHandle, TaskId};
+use crate::task::{
+    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
+    Task, TaskHandle, Untyped, handle_methods, owning_handle_methods,
+};
 
 /// The handle of a task that was forked.
 ///
-/// On a worker, [`join`](Self::join) runs the task itself if nobody has started it. Dropping the
-/// handle detaches the task.
+/// On a worker, [`join`](Self::join) and every other wait run the task if no thread has started it.
+/// Dropping the handle detaches the task.
 #[must_use = "dropping the handle detaches the task"]
 pub struct ForkHandle<T> {
     handle: TaskHandle<T>,
@@ -26,88 +32,17 @@ impl<T: Send + 'static> ForkHandle<T> {
         Self { handle, shared }
     }
 
-    /// Waits for the task, whatever interrupts come, and gives its value.
-    ///
-    /// # Errors
-    ///
-    /// [`ExecutionError::Failed`] or [`ExecutionError::Cancelled`].
-    pub fn join(mut self) -> Result<T, ExecutionError> {
-        self.wait();
-        self.handle.get()
-    }
-
-    /// Waits for the task and gives its value.
-    ///
-    /// # Errors
-    ///
-    /// As [`TaskHandle::get`].
-    pub fn get(&mut self) -> Result<T, ExecutionError> {
-        self.wait_by(Deadline::Never)?;
-        self.handle.get()
-    }
-
-    /// Waits for the task, but no longer than `timeout`, and gives its value.
-    ///
-    /// # Errors
-    ///
-    /// As [`TaskHandle::get_timeout`].
-    pub fn get_timeout(&mut self, timeout: Duration) -> Result<T, ExecutionError> {
-        self.wait_by(Deadline::after(timeout))?;
-        self.handle.get()
-    }
-
-    /// Waits for the end of the task, whatever it is and whatever interrupts come.
+    /// Waits until the task is done, in whatever way; interrupts do not end the wait and stay pending.
     #[doc(alias = "quietlyJoin")]
-    pub fn wait(&self) {
-        let _ = self.wait_uninterruptibly(Deadline::Never);
+    pub fn wait_uninterruptibly(&self) {
+        self.wait_uninterruptibly_by(Deadline::Never);
     }
 
-    /// Waits for the end of the task, whatever it is, but no longer than `timeout`; says whether it
-    /// came.
-    ///
-    /// # Errors
-    ///
-    /// [`Interrupted`].
-    #[doc(alias = "quietlyJoin")]
-    pub fn wait_timeout(&self, timeout: Duration) -> Result<bool, Interrupted> {
-        match self.wait_by(Deadline::after(timeout)) {
-            Err(ExecutionError::Interrupted) => Err(Interrupted),
-            ended => Ok(ended.is_ok()),
-        }
-    }
-
-    /// The same, whatever interrupts come; they stay pending.
+    /// Waits until the task is done, in whatever way, but no longer than `timeout`; returns whether it is
+    /// done. Interrupts do not end the wait and stay pending.
     #[doc(alias = "quietlyJoinUninterruptibly")]
     pub fn wait_timeout_uninterruptibly(&self, timeout: Duration) -> bool {
-        self.wait_uninterruptibly(Deadline::after(timeout))
-    }
-
-    fn wait_uninterruptibly(&self, deadline: Deadline) -> bool {
-        let mut interrupted = false;
-        let ended = loop {
-            match self.wait_by(deadline) {
-                Err(ExecutionError::Interrupted) => interrupted = true,
-                ended => break ended.is_ok(),
-            }
-        };
-        if interrupted {
-            interrupt::current().interrupt();
-        }
-        ended
-    }
-
-    /// Helps with the task, then waits for its end.
-    fn wait_by(&self, deadline: Deadline) -> Result<(), ExecutionError> {
-        Local::with(|local| {
-            self.help(local);
-            if self.handle.is_done() {
-                return Ok(());
-            }
-            match local {
-                Some(local) => local.while_blocked(|| self.handle.wait_by(deadline)),
-                None => self.handle.wait_by(deadline),
-            }
-        })
+        self.wait_uninterruptibly_by(Deadline::after(timeout))
     }
 
     /// Completes the task with this value, unless it is done; its body then never starts.
@@ -129,29 +64,6 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle.complete(Err(failure))
     }
 
-    /// Cancels the task unless it is done; code that runs already goes on, uninterrupted.
-    pub fn cancel(&self) -> bool {
-        self.handle.cancel()
-    }
-
-    /// Whether the task has ended, in whatever way.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.handle.is_done()
-    }
-
-    /// Whether the task was cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.handle.is_cancelled()
-    }
-
-    /// Identifies the task.
-    #[must_use]
-    pub fn id(&self) -> TaskId {
-        self.handle.id()
-    }
-
     /// Takes the task back, if it is the one that this worker has forked last and nobody has started
     /// it; else gives the handle back. In async mode it need not be the last.
     ///
@@ -170,7 +82,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         }
     }
 
-    /// The plain handle: blocking get, `.await`, callbacks.
+    /// Converts the handle into a plain one, whose waits do not help with the task.
     pub fn into_handle(self) -> TaskHandle<T> {
         self.handle
     }
@@ -207,6 +119,55 @@ impl<T: Send + 'static> ForkHandle<T> {
         if !self.handle.is_done() {
             local.run_nested(self.id().as_u64(), || self.handle.run_here());
         }
+    }
+}
+
+impl<T: Send + 'static> Handle for ForkHandle<T> {
+    fn head(&self) -> &Head {
+        self.handle.head()
+    }
+
+    fn to_untyped(&self) -> Ref<dyn Untyped> {
+        self.handle.to_untyped()
+    }
+
+    fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        self.handle.cancel_for(mode, reason)
+    }
+
+    /// Helps with the task, then waits for its end.
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+        Local::with(|local| {
+            self.help(local);
+            if self.handle.is_done() {
+                return Ok(true);
+            }
+            match local {
+                Some(local) => local.while_blocked(|| self.handle.wait_by(deadline)),
+                None => self.handle.wait_by(deadline),
+            }
+        })
+    }
+}
+
+impl<T: Send + 'static> OwningHandle<T> for ForkHandle<T> {
+    fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
+        self.handle.take_outcome()
+    }
+
+    fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
+        self.handle.into_shareable()
+    }
+}
+
+handle_methods!([T: Send + 'static] ForkHandle<T>);
+owning_handle_methods!([T: Send + 'static] ForkHandle<T>, T);
+
+impl<T: Send + 'static> Future for ForkHandle<T> {
+    type Output = Result<T, ExecutionError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.handle).poll(context)
     }
 }
 

@@ -8,21 +8,24 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::executor::RejectedExecution;
-use crate::task::{ExecutionError, TaskControl, TaskHandle, TaskId, TaskState, Timer};
+use crate::task::{
+    Awaitable, CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref,
+    TaskHandle, Timer, Untyped, handle_methods, owning_handle_methods,
+};
 
-/// Waits for a scheduled task, and knows when it is due.
+/// The handle of a scheduled task, which knows when the task is due.
 ///
-/// For a periodic task a get comes back when the task has ended: it failed, or was cancelled.
-/// **Dropping the handle detaches the task**, which runs, and goes on running, all the same.
+/// For a periodic task `get` and `join` return when the task has ended: it failed, or was cancelled.
+/// **Dropping the handle detaches the task**, which runs, and keeps running, all the same.
 ///
 /// ```
 /// use std::time::Duration;
 /// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(1);
-/// let mut late = pool.schedule(Duration::from_millis(5), || "now").unwrap();
+/// let late = pool.schedule(Duration::from_millis(5), || "now").unwrap();
 /// assert!(late.delay() <= Duration::from_millis(5));
-/// assert_eq!(late.get().unwrap(), "now");
+/// assert_eq!(late.join().unwrap(), "now");
 /// ```
 #[must_use = "dropping the handle detaches the task: its value and its failure go unseen"]
 #[doc(alias = "ScheduledFuture")]
@@ -70,78 +73,9 @@ impl<T: Send + 'static> ScheduledHandle<T> {
         self.timer().run_count()
     }
 
-    /// Waits for the task and gives its value.
-    ///
-    /// # Errors
-    ///
-    /// As [`TaskHandle::get`]; for a periodic task always one.
-    pub fn get(&mut self) -> Result<T, ExecutionError> {
-        self.handle.get()
-    }
-
-    /// Waits for the task, but no longer than `timeout`, and gives its value.
-    ///
-    /// # Errors
-    ///
-    /// As [`TaskHandle::get_timeout`].
-    pub fn get_timeout(&mut self, timeout: Duration) -> Result<T, ExecutionError> {
-        self.handle.get_timeout(timeout)
-    }
-
-    /// The outcome if the task is done, without waiting.
-    pub fn try_get(&mut self) -> Option<Result<T, ExecutionError>> {
-        self.handle.try_get()
-    }
-
-    /// Cancels the task; a run under way ends undisturbed, and none follows.
-    pub fn cancel(&self) -> bool {
-        self.handle.cancel()
-    }
-
-    /// Cancels the task, and interrupts a run under way.
-    pub fn cancel_now(&self) -> bool {
-        self.handle.cancel_now()
-    }
-
-    /// Whether the task has ended, in whatever way.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.handle.is_done()
-    }
-
-    /// Whether the task was cancelled or will never run.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.handle.is_cancelled()
-    }
-
-    /// How far the task has come; a periodic one is queued between its runs.
-    #[must_use]
-    pub fn state(&self) -> TaskState {
-        self.handle.state()
-    }
-
-    /// Identifies the task; all its runs have the same id.
-    #[must_use]
-    pub fn id(&self) -> TaskId {
-        self.handle.id()
-    }
-
-    /// A handle that can cancel the task and watch it, and be passed on.
-    #[must_use]
-    pub fn control(&self) -> TaskControl {
-        self.handle.control()
-    }
-
-    /// The plain handle, without the schedule.
+    /// Converts the handle into a plain one, without the timer.
     pub fn into_handle(self) -> TaskHandle<T> {
         self.handle
-    }
-}
-
-impl<T: Send + 'static> From<&ScheduledHandle<T>> for TaskId {
-    fn from(handle: &ScheduledHandle<T>) -> Self {
-        handle.id()
     }
 }
 
@@ -150,6 +84,33 @@ impl<T> From<RejectedExecution<ScheduledHandle<T>>> for RejectedExecution {
         rejected.without_handle()
     }
 }
+
+impl<T> Handle for ScheduledHandle<T> {
+    fn head(&self) -> &Head {
+        self.handle.head()
+    }
+
+    fn to_untyped(&self) -> Ref<dyn Untyped> {
+        self.handle.to_untyped()
+    }
+
+    fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool {
+        self.handle.cancel_for(mode, reason)
+    }
+}
+
+impl<T> OwningHandle<T> for ScheduledHandle<T> {
+    fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
+        self.handle.take_outcome()
+    }
+
+    fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
+        self.handle.into_shareable()
+    }
+}
+
+handle_methods!([T: Send + 'static] ScheduledHandle<T>);
+owning_handle_methods!([T: Send + 'static] ScheduledHandle<T>, T);
 
 impl<T: Send + 'static> Future for ScheduledHandle<T> {
     type Output = Result<T, ExecutionError>;

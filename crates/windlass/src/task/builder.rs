@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use super::Task;
 use super::body::{Once, Repeating};
 use super::cell::Cell;
 use super::error::Failure;
@@ -12,7 +13,6 @@ use super::header::{Attributes, Header};
 use super::id::TaskId;
 use super::runnable::Runnable;
 use super::timer::{MaybeTimer, Timer};
-use super::{FutureTask, Task};
 
 /// What a task is to carry besides its code.
 ///
@@ -115,13 +115,8 @@ impl TaskBuilder {
         (Arc::new(runs), TaskHandle::new(waits.awaitable()))
     }
 
-    /// Makes a [`FutureTask`], to be run or completed by hand.
-    pub fn build_future_task<T: Send + Sync + 'static>(
-        self,
-        body: impl FnOnce() -> T + Send + 'static,
-    ) -> FutureTask<T> {
-        let header = Header::new(TaskId::next(), self.attributes);
-        FutureTask::of_cell(Cell::new(header, Once(move || Ok(body()))))
+    pub(super) fn into_attributes(self) -> Option<Arc<Attributes>> {
+        self.attributes
     }
 
     fn attributes(&mut self) -> &mut Attributes {

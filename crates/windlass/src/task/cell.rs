@@ -43,7 +43,7 @@ use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
 
 /// The part of a cell that depends on no type.
 #[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
-pub(super) struct Head {
+pub(crate) struct Head {
     header: Header,
     state: State,
     /// The context of the running thread; null before it is known.
@@ -91,7 +91,7 @@ unsafe impl Sync for Completion {}
 /// # Safety
 ///
 /// Every value of the type is a [`Cell`], and so has its [`Head`] at its address.
-pub(super) unsafe trait Counted {}
+pub(crate) unsafe trait Counted {}
 
 // SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
 unsafe impl<T, B, W> Counted for Cell<T, B, W> {}
@@ -101,7 +101,7 @@ unsafe impl<T> Counted for dyn Awaitable<T> {}
 unsafe impl Counted for dyn Untyped {}
 
 /// A counted reference to a cell.
-pub(super) struct Ref<D: Counted + ?Sized>(NonNull<D>);
+pub(crate) struct Ref<D: Counted + ?Sized>(NonNull<D>);
 
 // SAFETY: a reference gives shared access, and the last one gives the cell away to be dropped.
 unsafe impl<D: Counted + Send + Sync + ?Sized> Send for Ref<D> {}
@@ -408,16 +408,16 @@ impl Head {
         callbacks.call(self.state.load());
     }
 
-    pub(super) fn state(&self) -> Snapshot {
+    pub(crate) fn state(&self) -> Snapshot {
         self.state.load()
     }
 
     /// Says whether the task is to be cancelled when its handle is dropped.
-    pub(super) fn set_cancel_on_drop(&self, cancels: bool) {
+    pub(crate) fn set_cancel_on_drop(&self, cancels: bool) {
         self.state.set_cancel_on_drop(cancels);
     }
 
-    pub(super) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &Header {
         &self.header
     }
 }
@@ -593,7 +593,7 @@ mod models {
     use std::sync::Arc;
     use std::task::{Wake, Waker};
 
-    use super::super::{body::Once, id::TaskId};
+    use super::super::{body::Once, id::TaskId, waiters::WakerKey};
     use super::{
         Callbacks, CancelMode, Cancellation, Cancelled, Cell, Failure, Header, Runnable,
         ThreadContext,
@@ -616,7 +616,11 @@ mod models {
             let header = Header::new(TaskId::next(), None);
             let cell = Cell::new(header, Once(|| Ok::<_, Failure>(())));
             let woken = Arc::new(ParkResult(AtomicBool::new(false)));
-            assert!(!cell.head.poll_done(0, &Waker::from(Arc::clone(&woken))));
+            assert!(
+                !cell
+                    .head
+                    .poll_done(WakerKey::OWNER, &Waker::from(Arc::clone(&woken)))
+            );
             let theirs = cell.clone();
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &ThreadContext| std::panic::resume_unwind(Box::new("refused"));

@@ -105,7 +105,7 @@ impl Header {
         self.rare()?.attributes.as_ref()
     }
 
-    pub(super) fn attachment(&self) -> Option<&(dyn Any + Send + Sync)> {
+    pub(crate) fn attachment(&self) -> Option<&(dyn Any + Send + Sync)> {
         self.attributes()?.attachment.as_deref()
     }
 

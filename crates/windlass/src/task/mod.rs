@@ -20,6 +20,7 @@ mod erased;
 mod error;
 mod future_task;
 mod handle;
+mod handle_methods;
 mod header;
 mod id;
 mod recycled_box;
@@ -27,6 +28,7 @@ mod recycler;
 mod runnable;
 mod shared;
 mod state;
+mod task_state;
 mod timer;
 mod waiters;
 
@@ -35,20 +37,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use builder::TaskBuilder;
-pub use control::{TaskControl, TaskState};
+pub use control::TaskControl;
 pub use error::{Cancellation, ExecutionError, Failure};
 pub use future_task::FutureTask;
 pub use handle::TaskHandle;
 pub use id::TaskId;
 pub use shared::SharedHandle;
+pub use task_state::TaskState;
 
 use body::Body;
-use cell::{Cell, Ref};
+use cell::Cell;
+pub(crate) use cell::{Head, Ref};
 pub(crate) use erased::TaskSink;
 use erased::{Erase, Erased};
+pub(crate) use handle_methods::{
+    Handle, OwningHandle, ReadingHandle, handle_methods, owning_handle_methods,
+    reading_handle_methods,
+};
 pub(crate) use header::{Attributes, Header, instant, nanos};
 use recycled_box::RecycledBox;
-pub(crate) use runnable::{RunOutcome, Runnable};
+pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use state::{CancelMode, Snapshot};
 use timer::MaybeTimer;
 pub(crate) use timer::{RunCount, Timer, TimerService};
@@ -267,24 +275,6 @@ impl Task {
 
     fn header(&self) -> Option<&Header> {
         self.erased.header()
-    }
-}
-
-impl<T: Send + 'static> From<&TaskHandle<T>> for TaskId {
-    fn from(handle: &TaskHandle<T>) -> Self {
-        handle.id()
-    }
-}
-
-impl<T: Send + Sync + 'static> From<&FutureTask<T>> for TaskId {
-    fn from(task: &FutureTask<T>) -> Self {
-        task.id()
-    }
-}
-
-impl From<&TaskControl> for TaskId {
-    fn from(control: &TaskControl) -> Self {
-        control.id()
     }
 }
 

@@ -68,10 +68,10 @@ where
 }
 
 /// A cell seen without the type of its result.
-pub(super) trait Untyped: Runnable {}
+pub(crate) trait Untyped: Runnable {}
 
 /// A cell seen by those who want its result.
-pub(super) trait Awaitable<T>: Runnable {
+pub(crate) trait Awaitable<T>: Runnable {
     /// How a pointer to the cell becomes one without the type of its result.
     fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped>;
 

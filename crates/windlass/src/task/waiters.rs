@@ -4,6 +4,7 @@
 //! or dropped after it is given up.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -11,6 +12,15 @@ use super::state::Snapshot;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch, discard, discard_payload, ignore_panic};
+
+/// Identifies a waker among those that wait for one task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WakerKey(NonZeroU64);
+
+impl WakerKey {
+    /// The key of the one waker that the owning handle of a task registers.
+    pub(super) const OWNER: Self = Self(NonZeroU64::MIN);
+}
 
 /// Called when the task is done, with how it ended.
 pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
@@ -28,18 +38,19 @@ impl fmt::Debug for Waiters {
 struct Lists {
     waiters: Vec<Waiter>,
     callbacks: Vec<(u64, DiscardOnDrop<Callback>)>,
-    last_key: u64,
+    /// The number of keys that were created; one is the owner's.
+    keys: u64,
 }
 
 enum Waiter {
     Thread(Arc<ThreadContext>),
-    Waker(u64, Waker),
+    Waker(WakerKey, Waker),
 }
 
 impl Lists {
     fn new_key(&mut self) -> u64 {
-        self.last_key += 1;
-        self.last_key
+        self.keys += 1;
+        self.keys + WakerKey::OWNER.0.get()
     }
 
     fn remove(&mut self, same: impl Fn(&Waiter) -> bool) -> Option<Waiter> {
@@ -47,7 +58,7 @@ impl Lists {
         Some(self.waiters.swap_remove(at))
     }
 
-    fn remove_waker(&mut self, key: u64) -> Option<Waiter> {
+    fn remove_waker(&mut self, key: WakerKey) -> Option<Waiter> {
         self.remove(|waiter| matches!(waiter, Waiter::Waker(k, _) if *k == key))
     }
 }
@@ -63,13 +74,14 @@ impl Waiters {
         self.0.lock().remove(same);
     }
 
-    /// A number under which a waker of its own can be registered.
-    pub(super) fn new_key(&self) -> u64 {
-        self.0.lock().new_key()
+    /// Creates a key under which a waker can be registered.
+    pub(super) fn new_key(&self) -> WakerKey {
+        let key = NonZeroU64::new(self.0.lock().new_key());
+        WakerKey(key.expect("keys start above the owner's"))
     }
 
     /// Registers the waker under the key, in the place of an older one.
-    pub(super) fn set_waker(&self, key: u64, waker: Waker) {
+    pub(super) fn set_waker(&self, key: WakerKey, waker: Waker) {
         let former = {
             let mut lists = self.0.lock();
             let former = lists.remove_waker(key);
@@ -79,7 +91,7 @@ impl Waiters {
         discard(former);
     }
 
-    pub(super) fn remove_waker(&self, key: u64) {
+    pub(super) fn remove_waker(&self, key: WakerKey) {
         let former = self.0.lock().remove_waker(key);
         discard(former);
     }

@@ -7,64 +7,63 @@
 use std::task::Waker;
 
 use super::Head;
-use crate::interrupt::{ThreadContext, WakeReason};
+use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::{Deadline, mutant, spin_until};
-use crate::task::error::ExecutionError;
 use crate::task::state::Announced;
-use crate::task::waiters::Callback;
+use crate::task::waiters::{Callback, WakerKey};
 
 /// How often a thread that lingers looks: often, since only the runner writes here, and once.
 const LOOKS: u32 = 48;
 
 impl Head {
-    /// Waits until the task is done.
-    pub(in crate::task) fn wait(&self, deadline: Deadline) -> Result<(), ExecutionError> {
+    /// Waits until the task is done; returns false if the deadline passes before.
+    pub(in crate::task) fn wait(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         if self.state.load().is_done() {
-            return Ok(());
+            return Ok(true);
         }
         let me = ThreadContext::current();
         if me.take_interrupt() {
-            return Err(ExecutionError::Interrupted);
+            return Err(Interrupted);
         }
         if deadline.has_passed() {
-            return Err(ExecutionError::TimedOut);
+            return Ok(false);
         }
         // A short task is over before this thread would be asleep.
         spin_until(LOOKS, || self.state.load().is_done());
         // Mutant: the end comes between the two, and nobody sees this thread.
         if mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done {
-            return Ok(());
+            return Ok(true);
         }
         self.header.waiters().add_thread(&me);
         if !mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done
         {
             self.header.waiters().remove_thread(&me);
-            return Ok(());
+            return Ok(true);
         }
         loop {
             let parked = me.park(deadline);
             if self.state.load().is_done() {
-                return Ok(());
+                return Ok(true);
             }
             if parked == WakeReason::Unparked {
                 continue;
             }
             self.header.waiters().remove_thread(&me);
             if parked == WakeReason::TimedOut {
-                return Err(ExecutionError::TimedOut);
+                return Ok(false);
             }
             me.take_interrupt();
-            return Err(ExecutionError::Interrupted);
+            return Err(Interrupted);
         }
     }
 
     /// A number under which a waker of its own can be registered.
-    pub(in crate::task) fn new_key(&self) -> u64 {
+    pub(in crate::task) fn new_key(&self) -> WakerKey {
         self.header.waiters().new_key()
     }
 
     /// Registers the waker under the key, in the place of an older one; true if the task is done.
-    pub(in crate::task) fn poll_done(&self, key: u64, waker: &Waker) -> bool {
+    pub(in crate::task) fn poll_done(&self, key: WakerKey, waker: &Waker) -> bool {
         if self.state.load().is_done() {
             return true;
         }
@@ -78,12 +77,12 @@ impl Head {
     }
 
     /// Forgets the waker that was registered under the key.
-    pub(in crate::task) fn forget_waker(&self, key: u64) {
+    pub(in crate::task) fn forget_waker(&self, key: WakerKey) {
         self.header.waiters().remove_waker(key);
     }
 
     /// Calls `callback` when the task is done: at once if it is.
-    pub(in crate::task) fn on_done(&self, callback: Callback) {
+    pub(crate) fn on_done(&self, callback: Callback) {
         if self.state.load().is_done() {
             return callback(self.state.load());
         }

@@ -1,0 +1,446 @@
+//! The methods that all handles have in common, written once.
+//!
+//! A handle implements [`Handle`], and [`OwningHandle`] or [`ReadingHandle`] if it gives access to the
+//! value. The macros then add the inherent methods: `handle_methods!` to every handle,
+//! `owning_handle_methods!` to those that move the value out, `reading_handle_methods!` to those that
+//! clone it. They are inherent, so that no trait has to be imported to call them.
+
+use std::fmt;
+
+use super::cell::{Head, Ref};
+use super::error::{Cancellation, ExecutionError, Failure};
+use super::runnable::{Awaitable, Untyped};
+use super::state::CancelMode;
+use super::task_state::TaskState;
+use crate::interrupt::{self, Interrupted};
+use crate::sync::Deadline;
+
+/// What the methods of every handle are built on.
+pub(crate) trait Handle {
+    /// Returns the untyped part of the task.
+    fn head(&self) -> &Head;
+
+    /// Returns a reference to the task, without the type of its result.
+    fn to_untyped(&self) -> Ref<dyn Untyped>;
+
+    /// Cancels the task unless it is done; returns false if it is.
+    fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool;
+
+    /// Waits until the task is done; returns false if the deadline passes before.
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+        self.head().wait(deadline)
+    }
+
+    /// As [`wait_by`](Self::wait_by), but interrupts do not end the wait and stay pending.
+    fn wait_uninterruptibly_by(&self, deadline: Deadline) -> bool {
+        let mut interrupted = false;
+        let done = loop {
+            match self.wait_by(deadline) {
+                Ok(done) => break done,
+                Err(Interrupted) => interrupted = true,
+            }
+        };
+        if interrupted {
+            interrupt::current().interrupt();
+        }
+        done
+    }
+
+    /// Writes the handle with the JDK's words for the state of a future.
+    fn describe(
+        &self,
+        kind: &str,
+        cause: Option<&Failure>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let header = self.head().header();
+        write!(f, "{kind}[")?;
+        match TaskState::from(self.head().state()) {
+            TaskState::Queued | TaskState::Running => {
+                let name = header.name().unwrap_or("closure");
+                write!(f, "Not completed, task = {name}")?;
+            }
+            TaskState::Completed => f.write_str("Completed normally")?,
+            TaskState::Failed => {
+                f.write_str("Completed exceptionally")?;
+                if let Some(cause) = cause {
+                    write!(f, ": {cause}")?;
+                }
+            }
+            TaskState::Cancelled => f.write_str("Cancelled")?,
+        }
+        write!(f, ", id = {}]", header.id().as_u64())
+    }
+}
+
+/// A handle that moves the value out: one for each task.
+pub(crate) trait OwningHandle<T>: Handle {
+    /// Moves the outcome out, if the task is done.
+    fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>>;
+
+    /// Converts the handle into a reference for any number of readers; the task is no longer cancelled
+    /// when a handle is dropped.
+    fn into_shareable(self) -> Ref<dyn Awaitable<T>>;
+
+    /// Waits until the task is done, and moves its outcome out.
+    fn take_by(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
+        loop {
+            if let Some(outcome) = self.take_outcome() {
+                return outcome;
+            }
+            if !self.wait_by(deadline)? {
+                return Err(ExecutionError::TimedOut);
+            }
+        }
+    }
+}
+
+/// A handle that reads the value in place: one of any number.
+pub(crate) trait ReadingHandle<T>: Handle {
+    /// Returns the outcome, if the task is done.
+    fn outcome_ref(&self) -> Option<Result<&T, ExecutionError>>;
+
+    /// Returns a reference for another reader.
+    fn to_shareable(&self) -> Ref<dyn Awaitable<T>>;
+
+    /// Waits until the task is done, and clones its outcome.
+    fn clone_by(&self, deadline: Deadline) -> Result<T, ExecutionError>
+    where
+        T: Clone,
+    {
+        if !self.wait_by(deadline)? {
+            return Err(ExecutionError::TimedOut);
+        }
+        let outcome = self.outcome_ref();
+        outcome.unwrap_or(Err(ExecutionError::Taken)).cloned()
+    }
+}
+
+/// Adds the methods that every handle has, and the conversion into a `TaskId`.
+///
+/// `handle_methods!([generics] Type)`; the type implements [`Handle`].
+macro_rules! handle_methods {
+    ([$($generics:tt)*] $Handle:ty) => {
+        impl<$($generics)*> $Handle {
+            /// Returns the id of the task; its runnable half has the same one.
+            #[must_use]
+            pub fn id(&self) -> $crate::task::TaskId {
+                $crate::task::Handle::head(self).header().id()
+            }
+
+            /// Returns the name that the task was built with.
+            #[must_use]
+            pub fn name(&self) -> Option<&str> {
+                $crate::task::Handle::head(self).header().name()
+            }
+
+            /// Returns the value of type `S` that was attached to the task.
+            #[must_use]
+            pub fn attachment<S: 'static>(&self) -> Option<&S> {
+                let header = $crate::task::Handle::head(self).header();
+                header.attachment()?.downcast_ref()
+            }
+
+            /// Returns how far the task has come.
+            #[must_use]
+            pub fn state(&self) -> $crate::task::TaskState {
+                $crate::task::Handle::head(self).state().into()
+            }
+
+            /// Returns whether the task has ended, in whatever way.
+            #[must_use]
+            pub fn is_done(&self) -> bool {
+                $crate::task::Handle::head(self).state().is_done()
+            }
+
+            /// Returns whether the task was cancelled or will never run.
+            #[must_use]
+            pub fn is_cancelled(&self) -> bool {
+                $crate::task::Handle::head(self).state().is_cancelled()
+            }
+
+            /// Cancels the task unless it is done; a run under way is not interrupted.
+            ///
+            /// The task is done at once, and the value of a run under way is dropped. Returns false
+            /// if the task was done before.
+            ///
+            /// # Panics
+            ///
+            /// If a done-callback panics.
+            pub fn cancel(&self) -> bool {
+                let mode = $crate::task::CancelMode::LetRun;
+                $crate::task::Handle::cancel_for(
+                    self,
+                    mode,
+                    $crate::task::Cancellation::Requested,
+                )
+            }
+
+            /// Cancels the task unless it is done; the thread that runs it is interrupted.
+            ///
+            /// The interrupt reaches that thread while it runs this task, and never a later one.
+            /// Returns false if the task was done before.
+            ///
+            /// # Panics
+            ///
+            /// If a done-callback panics.
+            #[doc(alias = "cancel")]
+            pub fn cancel_now(&self) -> bool {
+                let mode = $crate::task::CancelMode::Interrupt;
+                $crate::task::Handle::cancel_for(
+                    self,
+                    mode,
+                    $crate::task::Cancellation::Requested,
+                )
+            }
+
+            /// Waits until the task is done, in whatever way.
+            ///
+            /// Returns at once if the task is done, whatever the thread's interrupt flag.
+            ///
+            /// # Errors
+            ///
+            /// [`Interrupted`](crate::interrupt::Interrupted) if the waiting thread is interrupted.
+            ///
+            /// # Deadlocks
+            ///
+            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            pub fn wait(&self) -> Result<(), $crate::interrupt::Interrupted> {
+                $crate::task::Handle::wait_by(self, $crate::sync::Deadline::Never).map(drop)
+            }
+
+            /// Waits until the task is done, in whatever way, but no longer than `timeout`; returns
+            /// whether it is done.
+            ///
+            /// # Errors
+            ///
+            /// [`Interrupted`](crate::interrupt::Interrupted) if the waiting thread is interrupted.
+            pub fn wait_timeout(
+                &self,
+                timeout: ::std::time::Duration,
+            ) -> Result<bool, $crate::interrupt::Interrupted> {
+                let deadline = $crate::sync::Deadline::after(timeout);
+                $crate::task::Handle::wait_by(self, deadline)
+            }
+
+            /// Calls `callback` with the final state when the task is done, at once if it is.
+            ///
+            /// It runs on the thread that completes the task, after all waiting threads have been
+            /// woken. If it panics, so does the call that completed the task.
+            #[doc(alias = "done")]
+            pub fn on_done(&self, callback: impl FnOnce($crate::task::TaskState) + Send + 'static) {
+                $crate::task::Handle::head(self)
+                    .on_done(Box::new(move |end| callback(end.into())));
+            }
+
+            /// Returns a handle that watches and cancels the task, without access to its value.
+            #[must_use]
+            pub fn control(&self) -> $crate::task::TaskControl {
+                $crate::task::TaskControl::new($crate::task::Handle::to_untyped(self))
+            }
+        }
+
+        impl<$($generics)*> From<&$Handle> for $crate::task::TaskId {
+            fn from(handle: &$Handle) -> Self {
+                handle.id()
+            }
+        }
+    };
+}
+
+/// Adds the methods of handles that move the value out.
+///
+/// `owning_handle_methods!([generics] Type, Value)`; the type implements [`OwningHandle`].
+macro_rules! owning_handle_methods {
+    ([$($generics:tt)*] $Handle:ty, $T:ty) => {
+        impl<$($generics)*> $Handle {
+            /// Waits until the task is done, and returns its value.
+            ///
+            /// Unlike [`join`](Self::join), an interrupt ends the wait, and the handle can be used
+            /// again. Returns at once if the task is done, whatever the thread's interrupt flag.
+            ///
+            /// # Errors
+            ///
+            /// [`Failed`](crate::task::ExecutionError::Failed),
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled),
+            /// [`Interrupted`](crate::task::ExecutionError::Interrupted) if the waiting thread is
+            /// interrupted, or [`Taken`](crate::task::ExecutionError::Taken) if an earlier call
+            /// returned the value.
+            ///
+            /// # Deadlocks
+            ///
+            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            pub fn get(&mut self) -> Result<$T, $crate::task::ExecutionError> {
+                $crate::task::OwningHandle::take_by(self, $crate::sync::Deadline::Never)
+            }
+
+            /// Waits until the task is done, but no longer than `timeout`, and returns its value.
+            ///
+            /// # Errors
+            ///
+            /// As [`get`](Self::get), or [`TimedOut`](crate::task::ExecutionError::TimedOut): a later
+            /// call can still return the value.
+            #[doc(alias = "get")]
+            pub fn get_timeout(
+                &mut self,
+                timeout: ::std::time::Duration,
+            ) -> Result<$T, $crate::task::ExecutionError> {
+                let deadline = $crate::sync::Deadline::after(timeout);
+                $crate::task::OwningHandle::take_by(self, deadline)
+            }
+
+            /// Returns the outcome if the task is done, without waiting; `None` if it is not.
+            #[doc(alias = "resultNow")]
+            #[doc(alias = "exceptionNow")]
+            pub fn try_get(&mut self) -> Option<Result<$T, $crate::task::ExecutionError>> {
+                $crate::task::OwningHandle::take_outcome(self)
+            }
+
+            /// Waits until the task is done, and returns its value.
+            ///
+            /// Unlike [`get`](Self::get), an interrupt does not end the wait; it stays pending.
+            ///
+            /// # Errors
+            ///
+            /// [`Failed`](crate::task::ExecutionError::Failed),
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled), or
+            /// [`Taken`](crate::task::ExecutionError::Taken) if an earlier call returned the value.
+            ///
+            /// # Deadlocks
+            ///
+            /// As [`get`](Self::get).
+            pub fn join(mut self) -> Result<$T, $crate::task::ExecutionError> {
+                $crate::task::Handle::wait_uninterruptibly_by(
+                    &self,
+                    $crate::sync::Deadline::Never,
+                );
+                $crate::task::OwningHandle::take_outcome(&mut self)
+                    .unwrap_or(Err($crate::task::ExecutionError::Taken))
+            }
+
+            /// Converts the handle into one that can be cloned, for any number of readers.
+            ///
+            /// To be called before the value has been taken. A shared handle detaches the task when it
+            /// is dropped, even if this one was set to cancel it.
+            pub fn share(self) -> $crate::task::SharedHandle<$T>
+            where
+                $T: Sync,
+            {
+                $crate::task::SharedHandle::new($crate::task::OwningHandle::into_shareable(self))
+            }
+
+            /// Makes the drop of this handle cancel the task, and interrupt the thread that runs it.
+            pub fn cancel_on_drop(self) -> Self {
+                $crate::task::Handle::head(&self).set_cancel_on_drop(true);
+                self
+            }
+        }
+    };
+}
+
+/// Adds the methods of handles that clone the value.
+///
+/// `reading_handle_methods!([generics] Type, Value)`; the type implements [`ReadingHandle`].
+macro_rules! reading_handle_methods {
+    ([$($generics:tt)*] $Handle:ty, $T:ty) => {
+        impl<$($generics)*> $Handle {
+            /// Waits until the task is done, and returns a clone of its value.
+            ///
+            /// Unlike [`join`](Self::join), an interrupt ends the wait. Returns at once if the task is
+            /// done, whatever the thread's interrupt flag.
+            ///
+            /// # Errors
+            ///
+            /// [`Failed`](crate::task::ExecutionError::Failed),
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled), or
+            /// [`Interrupted`](crate::task::ExecutionError::Interrupted) if the waiting thread is
+            /// interrupted.
+            ///
+            /// # Deadlocks
+            ///
+            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            pub fn get(&self) -> Result<$T, $crate::task::ExecutionError>
+            where
+                $T: Clone,
+            {
+                $crate::task::ReadingHandle::clone_by(self, $crate::sync::Deadline::Never)
+            }
+
+            /// Waits until the task is done, but no longer than `timeout`, and returns a clone of its
+            /// value.
+            ///
+            /// # Errors
+            ///
+            /// As [`get`](Self::get), or [`TimedOut`](crate::task::ExecutionError::TimedOut).
+            #[doc(alias = "get")]
+            pub fn get_timeout(
+                &self,
+                timeout: ::std::time::Duration,
+            ) -> Result<$T, $crate::task::ExecutionError>
+            where
+                $T: Clone,
+            {
+                let deadline = $crate::sync::Deadline::after(timeout);
+                $crate::task::ReadingHandle::clone_by(self, deadline)
+            }
+
+            /// Returns a clone of the outcome if the task is done, without waiting; `None` if it is
+            /// not.
+            #[must_use]
+            pub fn try_get(&self) -> Option<Result<$T, $crate::task::ExecutionError>>
+            where
+                $T: Clone,
+            {
+                $crate::task::ReadingHandle::outcome_ref(self).map(|outcome| outcome.cloned())
+            }
+
+            /// Waits until the task is done, and returns a clone of its value.
+            ///
+            /// Unlike [`get`](Self::get), an interrupt does not end the wait; it stays pending.
+            ///
+            /// # Errors
+            ///
+            /// [`Failed`](crate::task::ExecutionError::Failed) or
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled).
+            ///
+            /// # Deadlocks
+            ///
+            /// As [`get`](Self::get).
+            pub fn join(self) -> Result<$T, $crate::task::ExecutionError>
+            where
+                $T: Clone,
+            {
+                let never = $crate::sync::Deadline::Never;
+                $crate::task::Handle::wait_uninterruptibly_by(&self, never);
+                self.get()
+            }
+
+            /// Returns the outcome in place if the task is done; `None` if it is not.
+            #[must_use]
+            pub fn outcome(&self) -> Option<Result<&$T, $crate::task::ExecutionError>> {
+                $crate::task::ReadingHandle::outcome_ref(self)
+            }
+
+            /// Returns the value, if the task is done and has one.
+            #[must_use]
+            #[doc(alias = "resultNow")]
+            pub fn result_now(&self) -> Option<&$T> {
+                self.outcome()?.ok()
+            }
+
+            /// Returns the failure, if the task is done and has failed.
+            #[must_use]
+            #[doc(alias = "exceptionNow")]
+            pub fn failure_now(&self) -> Option<$crate::task::Failure> {
+                self.outcome()?.err()?.into_failure()
+            }
+
+            /// Converts the handle into a plain shared one.
+            pub fn share(self) -> $crate::task::SharedHandle<$T> {
+                $crate::task::SharedHandle::new($crate::task::ReadingHandle::to_shareable(&self))
+            }
+        }
+    };
+}
+
+pub(crate) use {handle_methods, owning_handle_methods, reading_handle_methods};
