@@ -3,9 +3,9 @@
 #
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     60 seconds for each of all targets by default
 #
-# Needs a nightly toolchain and a C++ compiler; cargo-fuzz is not needed. Inputs that tell something new are kept in
-# `fuzz/corpus`, those that fail in `fuzz/artifacts`; a failing one is run again with
-# `TARGET_DIR/x86_64-unknown-linux-gnu/release/TARGET FILE`.
+# Needs a nightly toolchain and a C++ compiler, not cargo-fuzz. Inputs that reach new code are kept in
+# `fuzz/corpus`, those that fail in `fuzz/artifacts`; `TARGET_DIR/x86_64-unknown-linux-gnu/release/TARGET
+# FILE` runs a failing one again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ RUSTFLAGS="--cfg fuzzing -Zsanitizer=address -Cdebug-assertions $coverage" \
     cargo +nightly build --quiet --release --manifest-path fuzz/Cargo.toml \
     --target "$HOST" --target-dir "$BINARIES"
 
-# Puts each block of lines of the files given into a file of its own: what the fuzzer begins with.
+# Writes every seventh paragraph of the given files to a file of its own: the first inputs of the fuzzer.
 seed() {
     local folder=$1
     shift

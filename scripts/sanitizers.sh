@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Runs the tests under the sanitizers and under valgrind, and says what each of them found.
+# Runs the tests under the sanitizers and under valgrind, and prints what each of them found.
 #
 #   scripts/sanitizers.sh                     all
 #   scripts/sanitizers.sh asan|lsan|tsan|memcheck ...
 #
-# asan      all tests of the library and of the conformance crate; leaks are looked for as well
+# asan      all tests of the library and of the conformance crate; leaks are checked too
 # lsan      the same, under the leak sanitizer alone
 # tsan      the unit tests and models of the library. Not a gate: without an instrumented std it
-#           does not see what orders the slow paths of std's locks, nor fences, and reports races
-#           where there are none. The reports are counted by the place where they arose.
+#           sees neither the slow paths of std's locks nor fences, and reports races that are none.
+#           The reports are counted by place.
 # memcheck  the examples and the models, once each, on the optimised build
 #
-# Each tool is first shown an error of its kind (`scripts/seeded/errors.rs`): one that does not see
-# it is worth nothing. What the machine lacks is skipped with a notice. `TESTS` narrows the tests:
+# Each tool first runs on a seeded error of its kind (`scripts/seeded/errors.rs`): one that does not
+# report it proves nothing. A tool that is missing is skipped with a notice. `TESTS` narrows the tests:
 # `TESTS="--lib task::" scripts/sanitizers.sh asan`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ mkdir -p "$ROOT"
 declare -A verdicts
 failed=0
 
-# With names and lines in the reports.
+# So that reports have names and lines.
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
 export RUST_BACKTRACE=0
@@ -55,8 +55,8 @@ error_of() {
     esac
 }
 
-# Whether the tool sees the error made for it, and nothing where there is none.
-sees_its_error() {
+# Whether the tool reports the seeded error, and nothing without it.
+reports_seeded_error() {
     local tool=$1 binary="$ROOT/errors-$1" runner=()
     if [ "$tool" = memcheck ]; then
         rustc --edition 2024 -O scripts/seeded/errors.rs -o "$binary"
@@ -76,7 +76,7 @@ cargo_under() {
     RUSTFLAGS="$(flags "$tool")" cargo +nightly "$@" --target "$HOST" --target-dir "$ROOT/$tool"
 }
 
-# asan and lsan: the tests pass, or they do not.
+# asan and lsan: a report fails its test.
 suite() {
     local tool=$1 log="$ROOT/$1.log"
     # shellcheck disable=SC2206
@@ -100,7 +100,7 @@ races() {
     grep -E '^test result' "$log" || true
     grep '^SUMMARY: ThreadSanitizer' "$log" | sed -E 's/:[0-9]+(:[0-9]+)? / /; s/^SUMMARY: //' |
         sort | uniq -c | sort -rn | head -n 30 || true
-    verdict tsan "$(grep -c '^SUMMARY: ThreadSanitizer' "$log" || true) reports, to be read ($log)"
+    verdict tsan "$(grep -c '^SUMMARY: ThreadSanitizer' "$log" || true) reports, not a gate ($log)"
 }
 
 memcheck() {
@@ -144,13 +144,13 @@ for tool in "${tools[@]}"; do
     echo "== $tool ($SECONDS s)"
     missing=$(lacks "$tool")
     if [ -n "$missing" ]; then
-        verdict "$tool" "skipped: this machine lacks $missing"
+        verdict "$tool" "skipped: $missing is missing"
         continue
     fi
-    if sees_its_error "$tool"; then
-        echo "   it sees the seeded error"
+    if reports_seeded_error "$tool"; then
+        echo "   it reports the seeded error"
     else
-        fails "$tool" "FAILED: it does not see the seeded error"
+        fails "$tool" "FAILED: it does not report the seeded error"
         continue
     fi
     case "$tool" in

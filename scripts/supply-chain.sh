@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Checks what comes in from outside, and the builds that others may make of the library.
+# Checks the dependencies, and the builds that users of the library make.
 #
 #   scripts/supply-chain.sh [CHECK...]
 #
-# deny       licences, duplicates, sources (`deny.toml`)
-# advisories known holes in dependencies, where the database of them can be had
-# minimal    the library builds and passes its unit tests with the oldest dependencies it declares
+# deny       licences, duplicates, sources of dependencies (`deny.toml`)
+# advisories known vulnerabilities of dependencies, if the database can be fetched
+# minimal    the library builds and passes its unit tests with the lowest versions it declares
 # abort      the library and an example build and run with `panic = "abort"`
 # docs       the documentation builds with all features, warnings denied
-# semver     no break of the public interface since the last release (tag `v*`)
+# semver     no breaking change of the public interface since the last release (tag `v*`)
 # narrow     the library builds for a 32-bit target
 # msrv       the library builds with the declared `rust-version`, or at least uses nothing newer
-# mutants    cargo-mutants on the plain parts; slow, so only where it is asked for by name
+# mutants    cargo-mutants on the files without threads; slow, so only if named
 #
-# A missing cargo-deny is installed from crates.io (INSTALL=no forbids it). What the machine lacks is
-# skipped with a notice.
+# A missing cargo-deny is installed from crates.io (INSTALL=no forbids it). A check whose tool is
+# missing is skipped with a notice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,21 +22,21 @@ readonly ROOT="${CARGO_TARGET_DIR:-$PWD/target}/supply-chain"
 mkdir -p "$ROOT"
 export CARGO_TARGET_DIR="$ROOT"
 export PATH="$PATH:$ROOT/tools/bin"
-# The parts without threads, where a mutant that survives means a test that is missing. Each is judged
-# by its own unit tests alone, which is strict, and spares waiting for whole pools that hang.
-readonly PLAIN_PARTS="${PLAIN_PARTS:-queue/block.rs queue/blocks.rs queue/heap.rs pool/ctl.rs
-    pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/worth.rs task/id.rs
+# The files without threads, where a mutant that survives means that a test is missing. Each is judged
+# by its own unit tests alone: that is strict, and no whole pool hangs until its time limit.
+readonly PLAIN_FILES="${PLAIN_FILES:-queue/block.rs queue/blocks.rs queue/heap.rs pool/ctl.rs
+    pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/adaptive_spin.rs task/id.rs
     task/recycled_box.rs}"
-# Mutants that do what the original does.
+# Mutants that behave as the original.
 readonly EQUIVALENT=(
-    # A pool that is in this state already is given the word that it has.
+    # A pool that is in this state already writes the word that it has.
     'ctl.rs.*replace < with <= in Ctl::advance_to'
-    # No two entries have one sequence number, and none is compared with itself.
+    # No two entries have the same sequence number, and none is compared with itself.
     'queue/heap.rs.*replace < with <= in Entry<T>::precedes'
     'scheduled/heap.rs.*replace < with <= in TimerHeap::is_older'
 )
 
-# Exit code of a check that could not be made.
+# Exit code of a check that could not run.
 readonly SKIPPED=77
 
 skip() {
@@ -60,12 +60,12 @@ deny() {
 
 advisories() {
     get_cargo_deny || return
-    cargo deny fetch db >/dev/null 2>&1 || skip "the database cannot be reached" || return
+    cargo deny fetch db >/dev/null 2>&1 || skip "the database cannot be fetched" || return
     cargo deny check advisories
 }
 
-# Resolves into a copy with the library alone: the lock file of the workspace stays as it is, and
-# the peers of the benchmarks have no say.
+# Resolves in a copy with the library alone: the lock file of the workspace stays as it is, and the
+# dependencies of the benchmarks do not count.
 minimal() {
     local copy="$ROOT/minimal"
     rustup run nightly cargo --version >/dev/null 2>&1 || skip "no nightly toolchain" || return
@@ -93,7 +93,7 @@ docs() {
 semver() {
     local last
     last=$(git tag --list 'v*' --sort=-version:refname | head -n 1)
-    [ -n "$last" ] || skip "nothing is released yet, so there is no baseline" || return
+    [ -n "$last" ] || skip "no release yet, so there is no baseline" || return
     have cargo-semver-checks || skip "no cargo-semver-checks" || return
     cargo semver-checks --package windlass --all-features --baseline-rev "$last"
 }
@@ -110,32 +110,36 @@ msrv() {
     if rustup toolchain list | grep -q "^$declared"; then
         cargo "+$declared" check --quiet -p windlass --all-features
     else
-        echo "   no toolchain $declared: clippy's incompatible_msrv stands in, which knows std's"
-        echo "   interface by version, but not the language nor the dependencies"
+        echo "   no toolchain $declared: clippy's incompatible_msrv instead, which checks the use of std,"
+        echo "   but neither the language nor the dependencies"
         cargo clippy --quiet -p windlass --all-features -- -D clippy::incompatible_msrv
     fi
 }
 
 mutants() {
     have cargo-mutants || skip "no cargo-mutants" || return
-    local part code worst=0 table=""
-    for part in $PLAIN_PARTS; do
+    local file code worst=0 table=""
+    for file in $PLAIN_FILES; do
+        if [ ! -f "crates/windlass/src/$file" ]; then
+            echo "there is no $file: update PLAIN_FILES" >&2
+            return 1
+        fi
         code=0
-        mutants_in "$part" || code=$?
-        # 2: some survived; 3: some hung, and were found by that.
+        mutants_in "$file" || code=$?
+        # 2: some survived; 3: some hung, which counts as found.
         case "$code" in 0 | 2 | 3) ;; *) return 1 ;; esac
-        table+=$(mutants_row "$part")$'\n'
-        ! survivors "$part" | grep -q . || worst=1
+        table+=$(mutants_row "$file")$'\n'
+        ! survivors "$file" | grep -q . || worst=1
     done
     echo "| file | mutants | failed test | hang | does not build | survived | of these equivalent |"
     echo "|---|---|---|---|---|---|---|"
     printf '%s' "$table"
-    for part in $PLAIN_PARTS; do survivors "$part"; done
+    for file in $PLAIN_FILES; do survivors "$file"; done
     return "$worst"
 }
 
-# `-C --lib` keeps it from building every test and example for every mutant. The helpers of the tests
-# are no part of the library.
+# `-C --lib` keeps it from building every test and example for every mutant. Helpers of tests are
+# excluded.
 mutants_in() {
     local module="${1%.rs}"
     mkdir -p "$ROOT/mutants/$1"
@@ -151,7 +155,7 @@ mutants_row() {
         $((counts[3] - $(survivors "$1" | wc -l)))
 }
 
-# Those that are not known to be equivalent.
+# The survivors that are not known to be equivalent.
 survivors() {
     grep -vf <(printf '%s\n' "${EQUIVALENT[@]}") "$ROOT/mutants/$1/mutants.out/missed.txt" || true
 }

@@ -1,4 +1,4 @@
-//! Errors on purpose, one for each sanitizer: a tool that does not see its own would not see ours.
+//! Deliberate errors, one for each sanitizer: a tool that does not report its own would not report ours.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -6,7 +6,7 @@ use std::thread;
 
 struct Shared(UnsafeCell<u64>);
 
-// A lie: that is the error which the thread sanitizer is to find.
+// Untrue: the race that the thread sanitizer must report.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared(UnsafeCell::new(0));
