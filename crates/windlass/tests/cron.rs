@@ -26,7 +26,7 @@ fn runs(expression: &str, start: &str, count: usize) -> Vec<String> {
     let pool = pool_on(&clock, 1);
     let (now, notes) = (clock.clone(), log.clone());
     let cron = Cron::parse(expression, "Europe/Berlin").unwrap();
-    drop(pool.schedule_periodic(Period::calendar(cron), move || notes.note(now.wall_now())));
+    drop(pool.schedule_periodic(Period::calendar(cron), move || notes.record(now.wall_now())));
     let mut times = Vec::new();
     for _ in 0..count {
         step(&clock);
@@ -86,7 +86,7 @@ fn an_hourly_task_has_an_hour_between_its_runs_whatever_the_clock_says() {
         let pool = pool_on(&clock, 1);
         let notes = log.clone();
         let cron = Cron::parse("0 * * * *", "Europe/Berlin").unwrap();
-        drop(pool.schedule_periodic(Period::calendar(cron), move || notes.note(())));
+        drop(pool.schedule_periodic(Period::calendar(cron), move || notes.record(())));
         assert_eq!(step(&clock), HOUR / 2);
         log.next();
         for run in 0..12 {

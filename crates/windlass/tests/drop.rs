@@ -9,7 +9,7 @@ mod recording;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use recording::{Blocker, CountingFactory, Told, fixed};
+use recording::{Blocker, CountingFactory, HookFns, fixed};
 use windlass::RejectedExecution;
 use windlass::pool::Saturated;
 use windlass::task::{Cancellation, ExecutionError, Task};
@@ -23,7 +23,7 @@ fn dropping_the_last_handle_runs_what_is_queued_and_ends_the_threads() {
     let theirs = ended.clone();
     let pool = fixed(2)
         .thread_factory(factory.clone())
-        .hooks(Told::new().terminated(move || theirs.count_down()))
+        .hooks(HookFns::new().terminated(move || theirs.count_down()))
         .build()
         .unwrap();
     let blocker = Blocker::occupy(&pool, 2);
@@ -102,7 +102,7 @@ fn a_queued_task_that_owns_the_last_handle_runs_and_the_pool_ends() {
 /// TPE-162
 #[test]
 fn handles_of_a_pool_that_never_had_a_thread_complete_when_it_is_dropped() {
-    let pool = fixed(1).thread_factory(CountingFactory::refusing());
+    let pool = fixed(1).thread_factory(CountingFactory::failing());
     let pool = pool.build().unwrap();
     let mut handle = pool.submit(|| ()).unwrap();
     drop(pool);
@@ -115,7 +115,7 @@ fn handles_of_a_pool_that_never_had_a_thread_complete_when_it_is_dropped() {
 /// TPE-162, TPE-102
 #[test]
 fn a_terminated_hook_that_fails_does_not_fail_the_drop() {
-    let hooks = Told::new().terminated(|| panic!("terminated"));
+    let hooks = HookFns::new().terminated(|| panic!("terminated"));
     drop(fixed(1).hooks(hooks).build().unwrap());
 }
 
@@ -140,7 +140,7 @@ fn nothing_leaks() {
     let factory = CountingFactory::new();
     let pool = fixed(2)
         .thread_factory(factory.clone())
-        .hooks(Told::new().before(move |_| {
+        .hooks(HookFns::new().before(move |_| {
             let _ = &of_hook;
         }))
         .rejection_handler(

@@ -8,7 +8,7 @@ mod recording;
 
 use std::thread;
 
-use recording::{Blocker, CountingFactory, Log, Told, finish, fixed};
+use recording::{Blocker, CountingFactory, HookFns, Log, finish, fixed};
 use windlass::task::{ExecutionError, Failure, Task};
 use windlass::testing::{Latch, until};
 use windlass::{Executor, ExecutorService, Submit, ThreadPoolExecutor};
@@ -63,12 +63,12 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
     let uncaught: Log<(Way, bool)> = Log::new();
     let hooks = {
         let (befores, afters) = (befores.clone(), afters.clone());
-        Told::new()
+        HookFns::new()
             .before(move |task| {
-                befores.note(());
+                befores.record(());
                 task.attachment::<Way>().unwrap().go();
             })
-            .after(move |_, outcome| afters.note(outcome.failure().map(Way::of)))
+            .after(move |_, outcome| afters.record(outcome.failure().map(Way::of)))
     };
     let factory = CountingFactory::new();
     let theirs = uncaught.clone();
@@ -76,7 +76,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
         .thread_factory(factory.clone())
         .hooks(hooks)
         .uncaught_handler(move |failure| {
-            theirs.note((Way::of(failure), windlass::interrupt::is_interrupted()));
+            theirs.record((Way::of(failure), windlass::interrupt::is_interrupted()));
         })
         .build()
         .unwrap();
@@ -84,7 +84,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
         for body in WAYS {
             let bodies = bodies.clone();
             let task = Task::builder().attach(before).build(move || {
-                bodies.note(());
+                bodies.record(());
                 windlass::interrupt::current().interrupt();
                 body.go();
             });
@@ -95,7 +95,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
     until("all are reported", || uncaught.entries().len() == 24);
     factory.await_live(3);
     assert_eq!((pool.pool_size(), pool.task_count()), (3, 25));
-    assert_eq!(factory.made(), 3 + 24);
+    assert_eq!(factory.created(), 3 + 24);
     finish(&pool);
     let runs = (befores.entries(), bodies.entries(), afters.entries());
     assert_eq!((runs.0.len(), runs.1.len(), runs.2.len()), (25, 5, 5));
@@ -111,7 +111,7 @@ fn every_failure_of_hook_or_body_is_counted_reported_once_and_replaces_the_worke
 /// TPE-095
 #[test]
 fn a_task_whose_before_fails_completes_its_handle_as_cancelled() {
-    let hooks = Told::new().before(|_| panic!("before"));
+    let hooks = HookFns::new().before(|_| panic!("before"));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let mut handle = pool.submit(|| ()).unwrap();
     assert!(matches!(handle.get(), Err(ExecutionError::Cancelled(_))));
@@ -122,16 +122,16 @@ fn a_task_whose_before_fails_completes_its_handle_as_cancelled() {
 fn told_of_failures(after: fn()) -> (ThreadPoolExecutor, Log<String>, CountingFactory) {
     let (log, factory) = (Log::new(), CountingFactory::new());
     let (hooked, uncaught) = (log.clone(), log.clone());
-    let hooks = Told::new().after(move |_, outcome| {
+    let hooks = HookFns::new().after(move |_, outcome| {
         let failure = outcome.failure().and_then(Failure::message);
-        hooked.note(format!("after {}", failure.unwrap_or("well")));
+        hooked.record(format!("after {}", failure.unwrap_or("well")));
         after();
     });
     let pool = fixed(1)
         .thread_factory(factory.clone())
         .hooks(hooks)
         .uncaught_handler(move |failure| {
-            uncaught.note(format!("uncaught {}", failure.message().unwrap_or("?")));
+            uncaught.record(format!("uncaught {}", failure.message().unwrap_or("?")));
         })
         .build()
         .unwrap();
@@ -144,7 +144,7 @@ fn an_after_that_fails_is_called_once_and_costs_the_worker() {
     let (pool, log, factory) = told_of_failures(|| panic!("hook"));
     pool.execute(|| ()).unwrap();
     until("the failure is reported", || log.entries().len() >= 2);
-    until("the worker is replaced", || factory.made() == 2);
+    until("the worker is replaced", || factory.created() == 2);
     finish(&pool);
     assert_eq!(log.entries(), ["after well", "uncaught hook"]);
 }
@@ -166,7 +166,7 @@ fn a_failed_worker_is_replaced_even_without_need_while_the_pool_runs() {
     let pool = fixed(1).core_pool_size(0).thread_factory(factory.clone());
     let pool = pool.build().unwrap();
     pool.execute(|| panic!("dies")).unwrap();
-    until("the worker is replaced", || factory.made() == 2);
+    until("the worker is replaced", || factory.created() == 2);
     finish(&pool);
 }
 
@@ -191,7 +191,7 @@ fn after_shutdown_a_failed_worker_is_replaced_only_for_what_is_queued() {
         blocker.release();
         finish(&pool);
         ran.wait();
-        assert_eq!(factory.made(), 1 + queued);
+        assert_eq!(factory.created(), 1 + queued);
     }
 }
 
@@ -212,7 +212,7 @@ fn a_worker_that_fails_while_the_pool_stops_is_not_replaced() {
     assert_eq!(pool.shutdown_now().len(), 1);
     blocker.release();
     finish(&pool);
-    assert_eq!(factory.made(), 1);
+    assert_eq!(factory.created(), 1);
 }
 
 /// TPE-099
@@ -225,7 +225,7 @@ fn a_callback_that_fails_is_the_failure_of_the_run_and_not_of_the_value() {
     blocker.release();
     assert_eq!(handle.get().unwrap(), 4);
     until("the failure is reported", || log.entries().len() >= 3);
-    until("the worker is replaced", || factory.made() == 2);
+    until("the worker is replaced", || factory.created() == 2);
     finish(&pool);
     assert_eq!(
         log.entries(),
@@ -252,7 +252,7 @@ fn a_failure_that_cannot_even_be_dropped_is_counted_and_harms_nobody() {
         let pool = fixed(1).thread_factory(factory.clone());
         let pool = pool.reuse_worker_after_panic(true);
         let pool = if hooked {
-            pool.hooks(Told::new())
+            pool.hooks(HookFns::new())
         } else {
             pool
         };
@@ -263,7 +263,7 @@ fn a_failure_that_cannot_even_be_dropped_is_counted_and_harms_nobody() {
         blocker.release();
         assert_eq!(pool.submit(|| 1).unwrap().get().unwrap(), 1);
         finish(&pool);
-        assert_eq!((pool.completed_task_count(), factory.made()), (4, 1));
+        assert_eq!((pool.completed_task_count(), factory.created()), (4, 1));
         factory.await_live(0);
     }
 }

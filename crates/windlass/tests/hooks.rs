@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use recording::{Blocker, CountingFactory, Log, Told, assert_at_rest, finish, fixed};
+use recording::{Blocker, CountingFactory, HookFns, Log, assert_terminated, finish, fixed};
 use windlass::clock::TestClock;
 use windlass::pool::{Hooks, Outcome, TaskInfo};
 use windlass::task::{Failure, Task};
@@ -24,10 +24,10 @@ fn before_body_and_after_run_in_this_order_on_the_worker() {
     let log: Log<(&str, ThreadId)> = Log::new();
     let note = |what: &'static str| {
         let log = log.clone();
-        move || log.note((what, thread::current().id()))
+        move || log.record((what, thread::current().id()))
     };
     let (before, after) = (note("before"), note("after"));
-    let hooks = Told::new().before(move |_| before());
+    let hooks = HookFns::new().before(move |_| before());
     let hooks = hooks.after(move |_, _| after());
     let pool = fixed(1).hooks(hooks).build().unwrap();
     pool.execute(note("body")).unwrap();
@@ -43,7 +43,7 @@ fn before_body_and_after_run_in_this_order_on_the_worker() {
 fn during_after_the_handle_is_done_and_the_task_is_still_active() {
     let gate = Gate::new();
     let theirs = gate.clone();
-    let hooks = Told::new().after(move |_, _| theirs.pass_uninterruptibly());
+    let hooks = HookFns::new().after(move |_, _| theirs.pass_uninterruptibly());
     let pool = fixed(1).hooks(hooks).build().unwrap();
     assert_eq!(pool.submit(|| 3).unwrap().get().unwrap(), 3);
     gate.await_waiting(1);
@@ -62,7 +62,7 @@ struct Custom(u8);
 fn after_is_told_the_failure() {
     let log = Log::new();
     let theirs = log.clone();
-    let hooks = Told::new().after(move |_, outcome| theirs.note(outcome.failure().cloned()));
+    let hooks = HookFns::new().after(move |_, outcome| theirs.record(outcome.failure().cloned()));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     pool.execute(|| ()).unwrap();
     pool.execute(|| panic!("text")).unwrap();
@@ -88,7 +88,7 @@ fn payload<T: Copy + 'static>(failure: &Failure) -> Option<T> {
 fn after_is_told_the_failure_that_the_handle_reports() {
     let log = Log::new();
     let theirs = log.clone();
-    let hooks = Told::new().after(move |_, outcome| theirs.note(outcome.failure().cloned()));
+    let hooks = HookFns::new().after(move |_, outcome| theirs.record(outcome.failure().cloned()));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let mut panics = pool.submit(|| -> u8 { panic!("no") }).unwrap();
     let mut errs = pool
@@ -107,9 +107,9 @@ fn after_is_told_the_failure_that_the_handle_reports() {
 fn after_is_told_that_the_task_was_cancelled() {
     let log = Log::new();
     let theirs = log.clone();
-    let hooks = Told::new().after(move |task, outcome| {
+    let hooks = HookFns::new().after(move |task, outcome| {
         let cancelled = matches!(outcome, Outcome::Cancelled);
-        theirs.note((task.id(), cancelled));
+        theirs.record((task.id(), cancelled));
     });
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let blocker = Blocker::new();
@@ -127,11 +127,11 @@ fn after_is_told_that_the_task_was_cancelled() {
 fn without_workers_terminated_runs_inside_shutdown() {
     let log = Log::new();
     let theirs = log.clone();
-    let hooks = Told::new().terminated(move || theirs.note(thread::current().id()));
+    let hooks = HookFns::new().terminated(move || theirs.record(thread::current().id()));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     pool.shutdown();
     assert_eq!(log.entries(), [thread::current().id()]);
-    assert_at_rest(&pool);
+    assert_terminated(&pool);
 }
 
 /// TPE-101
@@ -141,11 +141,11 @@ fn inside_terminated_the_pool_is_terminating_and_empty() {
         let place: Arc<OnceLock<ThreadPoolExecutor>> = Arc::default();
         let log = Log::new();
         let (theirs, of) = (log.clone(), Arc::clone(&place));
-        let hooks = Told::new().terminated(move || {
+        let hooks = HookFns::new().terminated(move || {
             let pool = of.get().unwrap();
             let ended = pool.await_termination(Duration::ZERO);
             let life = [pool.is_shutdown(), pool.is_terminating()];
-            theirs.note((life, pool.is_terminated(), ended, pool.pool_size()));
+            theirs.record((life, pool.is_terminated(), ended, pool.pool_size()));
         });
         let pool = fixed(2).hooks(hooks).build().unwrap();
         place.set(pool.clone()).unwrap();
@@ -162,11 +162,11 @@ fn inside_terminated_the_pool_is_terminating_and_empty() {
 /// TPE-102
 #[test]
 fn a_terminated_that_fails_in_shutdown_fails_there_and_the_pool_ends() {
-    let hooks = Told::new().terminated(|| panic!("terminated"));
+    let hooks = HookFns::new().terminated(|| panic!("terminated"));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let failed = catch_unwind(AssertUnwindSafe(|| pool.shutdown())).unwrap_err();
     assert_eq!(failed.downcast_ref(), Some(&"terminated"));
-    assert_at_rest(&pool);
+    assert_terminated(&pool);
 }
 
 /// TPE-102
@@ -175,8 +175,8 @@ fn a_terminated_that_fails_on_the_last_worker_is_reported_and_the_pool_ends() {
     let log = Log::new();
     let theirs = log.clone();
     let pool = fixed(1)
-        .hooks(Told::new().terminated(|| panic!("terminated")))
-        .uncaught_handler(move |failure| theirs.note(failure.message().map(String::from)))
+        .hooks(HookFns::new().terminated(|| panic!("terminated")))
+        .uncaught_handler(move |failure| theirs.record(failure.message().map(String::from)))
         .build()
         .unwrap();
     let blocker = Blocker::occupy(&pool, 1);
@@ -191,7 +191,7 @@ fn a_terminated_that_fails_on_the_last_worker_is_reported_and_the_pool_ends() {
 fn pausable(workers: usize) -> (ThreadPoolExecutor, Gate) {
     let gate = Gate::new();
     let theirs = gate.clone();
-    let hooks = Told::new().before(move |_| {
+    let hooks = HookFns::new().before(move |_| {
         let _ = theirs.pass();
     });
     (fixed(workers).hooks(hooks).build().unwrap(), gate)
@@ -221,7 +221,7 @@ fn shutdown_now_interrupts_a_before_that_waits() {
     gate.await_waiting(1);
     assert!(pool.shutdown_now().is_empty());
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
-    assert_at_rest(&pool);
+    assert_terminated(&pool);
 }
 
 /// TPE-104
@@ -235,7 +235,7 @@ fn after_shutdown_no_thread_survives() {
     }
     finish(&pool);
     factory.await_live(0);
-    assert_eq!(factory.made(), 5);
+    assert_eq!(factory.created(), 5);
 }
 
 /// Beyond the JDK.
@@ -245,7 +245,7 @@ fn hooks_that_do_not_want_times_are_told_none() {
 
     impl Hooks for Plain {
         fn after_execute(&self, task: &TaskInfo, _: &Outcome) {
-            self.0.note((task.queued_for(), task.ran_for()));
+            self.0.record((task.queued_for(), task.ran_for()));
         }
     }
 
@@ -261,7 +261,8 @@ fn hooks_that_do_not_want_times_are_told_none() {
 fn hooks_are_told_how_long_a_task_waited_and_ran() {
     let (clock, log) = (TestClock::new(), Log::new());
     let theirs = log.clone();
-    let hooks = Told::new().after(move |task, _| theirs.note((task.queued_for(), task.ran_for())));
+    let hooks =
+        HookFns::new().after(move |task, _| theirs.record((task.queued_for(), task.ran_for())));
     let seconds = |n| Some(Duration::from_secs(n));
     clock.enter(|| {
         let pool = fixed(1).hooks(hooks).build().unwrap();
@@ -286,10 +287,10 @@ fn hooks_are_told_how_long_a_task_waited_and_ran() {
 fn hooks_are_told_what_a_task_carries() {
     let log = Log::new();
     let theirs = log.clone();
-    let hooks = Told::new().after(move |task, _| {
+    let hooks = HookFns::new().after(move |task, _| {
         let state = task.attachment::<Custom>().copied();
         let name = task.name().map(String::from);
-        theirs.note((name, state, task.priority(), task.has_handle()));
+        theirs.record((name, state, task.priority(), task.has_handle()));
     });
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let task = Task::builder().name("report").attach(Custom(2)).priority(8);

@@ -60,7 +60,7 @@ fn workers_beyond_core_leave_after_keep_alive_and_not_before() {
     until("endless waits", || {
         (idle(&pool), clock.sleepers()) == (3, 0)
     });
-    assert_eq!(threads.made(), 6);
+    assert_eq!(threads.created(), 6);
     finish(&pool);
 }
 
@@ -80,7 +80,7 @@ fn workers_that_time_out_together_never_take_the_pool_below_core() {
         finish(&pool);
         threads.await_live(0);
         // One worker too many that left would have been replaced.
-        assert_eq!(threads.made(), 4);
+        assert_eq!(threads.created(), 4);
     }
 }
 
@@ -92,7 +92,7 @@ fn with_zero_keep_alive_a_worker_beyond_core_leaves_when_it_finds_no_work() {
     for round in 1..=3 {
         pool.submit(|| ()).unwrap().get().unwrap();
         await_size(&pool, 0);
-        assert_eq!(threads.made(), round);
+        assert_eq!(threads.created(), round);
     }
     assert!(!pool.is_shutdown());
     finish(&pool);
@@ -111,7 +111,7 @@ fn with_core_timeout_an_idle_pool_shrinks_to_nothing_and_goes_on() {
         clock.advance(KEEP_ALIVE);
         await_size(&pool, 0);
         threads.await_live(0);
-        assert_eq!((threads.made(), pool.is_shutdown()), (round, false));
+        assert_eq!((threads.created(), pool.is_shutdown()), (round, false));
     }
     finish(&pool);
 }
@@ -130,7 +130,7 @@ fn without_core_timeout_core_workers_stay_however_long_they_idle() {
         // They do not wait for a time at all.
         assert_eq!((idle(&pool), clock.sleepers()), (2, 0));
         pool.submit(|| ()).unwrap().get().unwrap();
-        assert_eq!((pool.pool_size(), threads.made()), (2, 2));
+        assert_eq!((pool.pool_size(), threads.created()), (2, 2));
         finish(&pool);
     }
 }
@@ -175,7 +175,7 @@ fn allowing_core_timeout_reaches_workers_that_are_idle_already() {
     clock.advance(KEEP_ALIVE);
     await_size(&pool, 0);
     assert_eq!(pool.submit(|| 5).unwrap().get().unwrap(), 5);
-    assert_eq!((threads.made(), pool.largest_pool_size()), (4, 3));
+    assert_eq!((threads.created(), pool.largest_pool_size()), (4, 3));
     finish(&pool);
 }
 
@@ -233,11 +233,14 @@ fn the_last_worker_stays_while_a_task_is_queued_for_later() {
             assert!(clock.await_sleepers(1, PATIENCE));
             clock.advance(Duration::from_millis(1));
         }
-        assert_eq!((pool.pool_size(), threads.made(), ran.count()), (1, 1, 1));
+        assert_eq!(
+            (pool.pool_size(), threads.created(), ran.count()),
+            (1, 1, 1)
+        );
         clock.advance(LATER);
         ran.wait();
         finish(&pool);
-        assert_eq!(threads.made(), 1);
+        assert_eq!(threads.created(), 1);
     }
 }
 
@@ -271,7 +274,7 @@ fn an_interrupt_does_not_make_an_idle_worker_wait_less_long() {
     handle.get().unwrap().interrupt();
     // It begins its wait anew, as a worker does that was told to look at its pool.
     until("the new wait", || clock.next_wake_up() == Some(KEEP_ALIVE));
-    assert_eq!((pool.pool_size(), threads.made()), (1, 1));
+    assert_eq!((pool.pool_size(), threads.created()), (1, 1));
     clock.advance(KEEP_ALIVE);
     await_size(&pool, 0);
     finish(&pool);

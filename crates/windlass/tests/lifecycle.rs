@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use recording::{Blocker, CountingFactory, Log, assert_at_rest, finish, fixed};
+use recording::{Blocker, CountingFactory, Log, assert_terminated, finish, fixed};
 use windlass::clock::TestClock;
 use windlass::interrupt;
 use windlass::pool::PoolState;
@@ -51,7 +51,7 @@ fn shutdown_finishes_what_was_taken_and_lets_idle_workers_go() {
     let (body, theirs) = (blocker.body(), log.clone());
     pool.execute(move || {
         body();
-        theirs.note(interrupt::is_interrupted());
+        theirs.record(interrupt::is_interrupted());
     })
     .unwrap();
     blocker.await_held(1);
@@ -148,7 +148,7 @@ fn shutdown_now_interrupts_what_runs_and_hands_back_what_never_started() {
     let (gate, log) = (Gate::new(), Log::new());
     for _ in 0..5 {
         let (gate, log) = (gate.clone(), log.clone());
-        pool.execute(move || log.note(gate.pass().is_err()))
+        pool.execute(move || log.record(gate.pass().is_err()))
             .unwrap();
     }
     gate.await_waiting(2);
@@ -190,7 +190,7 @@ fn shutdown_calls_can_be_repeated_and_the_abrupt_one_escalates() {
     let pool = fixed(1).build().unwrap();
     let (gate, log) = (Gate::new(), Log::new());
     let (theirs, at) = (log.clone(), gate.clone());
-    pool.execute(move || theirs.note(at.pass().is_err()))
+    pool.execute(move || theirs.record(at.pass().is_err()))
         .unwrap();
     gate.await_waiting(1);
     pool.execute(|| ()).unwrap();
@@ -204,7 +204,7 @@ fn shutdown_calls_can_be_repeated_and_the_abrupt_one_escalates() {
     assert_eq!(log.entries(), [true]);
     pool.shutdown();
     assert_eq!(pool.shutdown_now().len(), 0);
-    assert_at_rest(&pool);
+    assert_terminated(&pool);
 }
 
 /// TPE-159

@@ -109,10 +109,10 @@ fn a_larger_core_size_starts_no_worker_where_nothing_is_queued() {
     let pool = sized(1, 10).thread_factory(threads.clone());
     let pool = pool.build().unwrap();
     pool.set_core_pool_size(2).unwrap();
-    assert_eq!(threads.made(), 0);
+    assert_eq!(threads.created(), 0);
     pool.submit(|| ()).unwrap().get().unwrap();
     pool.set_core_pool_size(5).unwrap();
-    assert_eq!((pool.pool_size(), threads.made()), (1, 1));
+    assert_eq!((pool.pool_size(), threads.created()), (1, 1));
     finish(&pool);
 }
 
@@ -237,7 +237,10 @@ fn a_pool_that_is_retuned_all_its_life_has_the_right_size_in_every_phase() {
 
     finish(&pool);
     assert_eq!((blockers.ended(), blockers.interrupted()), (7 * N, 0));
-    assert_eq!((threads.made(), pool.largest_pool_size()), (4 * N, 4 * N));
+    assert_eq!(
+        (threads.created(), pool.largest_pool_size()),
+        (4 * N, 4 * N)
+    );
 }
 
 /// TPE-066

@@ -59,13 +59,13 @@ fn ten_tasks_start_exactly_ten_core_workers() {
         .unwrap();
     for made in 1..=10 {
         pool.execute(|| ()).unwrap();
-        assert_eq!(threads.made(), made);
+        assert_eq!(threads.created(), made);
     }
     for _ in 0..10 {
         pool.execute(|| ()).unwrap();
     }
     finish(&pool);
-    assert_eq!((threads.made(), pool.completed_task_count()), (10, 20));
+    assert_eq!((threads.created(), pool.completed_task_count()), (10, 20));
 }
 
 /// TPE-021
@@ -217,7 +217,7 @@ fn with_core_zero_the_first_queued_task_starts_one_worker_and_no_more_follow() {
     assert_eq!((pool.pool_size(), pool.queue().len()), (1, 4));
     blockers.release();
     finish(&pool);
-    assert_eq!((threads.made(), blockers.ended()), (1, 5));
+    assert_eq!((threads.created(), blockers.ended()), (1, 5));
 }
 
 /// What became of the tasks in a race with `shutdown_now`.

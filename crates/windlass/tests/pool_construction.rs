@@ -43,7 +43,7 @@ fn a_maximum_of_zero_is_refused() {
     for builder in combinations(0, 0, &threads) {
         assert_eq!(builder.build().unwrap_err(), ConfigError::ZeroMaximum);
     }
-    assert_eq!(threads.made(), 0);
+    assert_eq!(threads.created(), 0);
 }
 
 /// TPE-002
@@ -57,7 +57,7 @@ fn a_core_size_above_the_maximum_is_refused_whatever_else_is_given() {
     for builder in combinations(2, 1, &threads) {
         assert_eq!(builder.build().unwrap_err(), refusal);
     }
-    assert_eq!(threads.made(), 0);
+    assert_eq!(threads.created(), 0);
 }
 
 /// TPE-054
@@ -213,7 +213,7 @@ fn building_starts_no_thread() {
         (stats.largest_pool_size, stats.completed_task_count),
         (0, 0)
     );
-    assert_eq!((stats.task_count, threads.made()), (0, 0));
+    assert_eq!((stats.task_count, threads.created()), (0, 0));
 }
 
 /// TPE-008

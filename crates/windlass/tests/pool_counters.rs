@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use recording::{Blocker, assert_at_rest, finish, fixed};
+use recording::{Blocker, assert_terminated, finish, fixed};
 use windlass::pool::PoolState;
 use windlass::queue::{ArrayBlockingQueue, BlockingQueue};
 use windlass::testing::{Gate, Latch, until};
@@ -210,7 +210,7 @@ fn after_termination_all_is_at_rest() {
         blocker.release();
         finish(&pool);
         assert_eq!(pool.completed_task_count() + unrun as u64, 6);
-        assert_at_rest(&pool);
+        assert_terminated(&pool);
     }
 }
 

@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use recording::{Blocker, Log, Told, finish, fixed};
+use recording::{Blocker, HookFns, Log, finish, fixed};
 use windlass::interrupt::{self, is_interrupted};
 use windlass::testing::{Gate, Latch, PATIENCE, until};
 use windlass::{ExecutorService, Submit};
 
 /// Hooks that note whether the worker is interrupted.
-fn noting(log: &Log<(&'static str, bool)>) -> Told {
+fn noting(log: &Log<(&'static str, bool)>) -> HookFns {
     let (before, after) = (log.clone(), log.clone());
-    Told::new()
-        .before(move |_| before.note(("before", is_interrupted())))
-        .after(move |_, _| after.note(("after", is_interrupted())))
+    HookFns::new()
+        .before(move |_| before.record(("before", is_interrupted())))
+        .after(move |_, _| after.record(("after", is_interrupted())))
 }
 
 /// INT-004
@@ -31,7 +31,7 @@ fn no_task_inherits_an_interrupt_from_its_predecessor() {
     let pool = fixed(1).hooks(noting(&log)).build().unwrap();
     pool.execute(|| interrupt::current().interrupt()).unwrap();
     let theirs = log.clone();
-    pool.execute(move || theirs.note(("body", is_interrupted())))
+    pool.execute(move || theirs.record(("body", is_interrupted())))
         .unwrap();
     finish(&pool);
     assert_eq!(
@@ -90,9 +90,9 @@ fn reconfiguration_and_shutdown_do_not_interrupt_what_runs() {
     let (body, theirs) = (blocker.body(), log.clone());
     pool.execute(move || {
         body();
-        theirs.note(is_interrupted());
+        theirs.record(is_interrupted());
         // Nor does it end a wait of the task's.
-        theirs.note(interrupt::sleep(Duration::ZERO).is_err());
+        theirs.record(interrupt::sleep(Duration::ZERO).is_err());
     })
     .unwrap();
     blocker.await_held(1);
@@ -136,9 +136,9 @@ fn shutdown_now_interrupts_every_worker_that_runs_a_task() {
     for _ in 0..3 {
         let (log, started) = (log.clone(), started.clone());
         let body = move || {
-            started.note(());
+            started.record(());
             until("the interrupt", is_interrupted);
-            log.note(is_interrupted());
+            log.record(is_interrupted());
         };
         pool.execute(body).unwrap();
     }
@@ -154,10 +154,11 @@ fn a_task_that_starts_on_a_stopping_pool_starts_interrupted() {
     let gate = Gate::new();
     let (at, log) = (gate.clone(), Log::new());
     // The worker is between its task and the body when the pool stops.
-    let hooks = Told::new().before(move |_| at.pass_uninterruptibly());
+    let hooks = HookFns::new().before(move |_| at.pass_uninterruptibly());
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let theirs = log.clone();
-    pool.execute(move || theirs.note(is_interrupted())).unwrap();
+    pool.execute(move || theirs.record(is_interrupted()))
+        .unwrap();
     gate.await_waiting(1);
     assert!(pool.shutdown_now().is_empty());
     gate.open();
@@ -171,7 +172,7 @@ fn the_uncaught_failure_handler_runs_uninterrupted() {
     let log = Log::new();
     let theirs = log.clone();
     let pool = fixed(1)
-        .uncaught_handler(move |_| theirs.note(is_interrupted()))
+        .uncaught_handler(move |_| theirs.record(is_interrupted()))
         .build()
         .unwrap();
     pool.execute(|| {
@@ -191,7 +192,7 @@ fn the_uncaught_failure_handler_runs_uninterrupted_on_a_worker_that_stays() {
     let theirs = log.clone();
     let pool = fixed(1)
         .reuse_worker_after_panic(true)
-        .uncaught_handler(move |_| theirs.note(is_interrupted()))
+        .uncaught_handler(move |_| theirs.record(is_interrupted()))
         .build()
         .unwrap();
     pool.execute(|| {

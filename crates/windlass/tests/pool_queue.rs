@@ -9,7 +9,7 @@ mod recording;
 use std::sync::Arc;
 use std::time::Duration;
 
-use recording::{Blocker, CountingFactory, Log, Told, finish, fixed};
+use recording::{Blocker, CountingFactory, HookFns, Log, finish, fixed};
 use windlass::interrupt::Interrupted;
 use windlass::queue::{
     BlockingQueue, LinkedBlockingDeque, LinkedBlockingQueue, PriorityBlockingQueue, PutError,
@@ -26,7 +26,7 @@ fn queued(pool: &ThreadPoolExecutor) -> Vec<TaskId> {
 
 /// A pool that has taken tasks and has no thread to run them.
 fn without_workers() -> ThreadPoolExecutor {
-    let factory = CountingFactory::refusing();
+    let factory = CountingFactory::failing();
     fixed(1).thread_factory(factory).build().unwrap()
 }
 
@@ -72,7 +72,7 @@ fn a_queued_task_is_removed_once_and_never_runs() {
     blocker.await_held(1);
     let task = |n: u32| {
         let log = log.clone();
-        pool.execute(move || log.note(n)).unwrap()
+        pool.execute(move || log.record(n)).unwrap()
     };
     let ids = [task(0), task(1), task(2)];
     assert!(pool.remove(running).is_none());
@@ -186,11 +186,11 @@ fn a_task_put_in_by_hand_is_run_by_an_idle_worker() {
 fn a_task_cancelled_in_the_queue_passes_through_a_worker_without_running() {
     let (hooked, ran) = (Log::new(), Log::new());
     let theirs = hooked.clone();
-    let hooks = Told::new().before(move |task| theirs.note(task.id()));
+    let hooks = HookFns::new().before(move |task| theirs.record(task.id()));
     let pool = fixed(1).hooks(hooks).build().unwrap();
     let blocker = Blocker::occupy(&pool, 1);
     let theirs = ran.clone();
-    let handle = pool.submit(move || theirs.note(())).unwrap();
+    let handle = pool.submit(move || theirs.record(())).unwrap();
     handle.cancel();
     blocker.release();
     until("both are counted", || pool.completed_task_count() == 2);
@@ -214,7 +214,7 @@ fn with_a_priority_queue_what_waits_runs_in_order_of_priority() {
     for priority in [3, 1, 2] {
         let order = order.clone();
         let task = Task::builder().priority(priority);
-        let (task, handle) = task.build_with_handle(move || order.note(priority));
+        let (task, handle) = task.build_with_handle(move || order.record(priority));
         pool.execute_task(task).unwrap();
         handles.push(handle);
     }
@@ -233,7 +233,7 @@ fn a_deque_that_is_offered_at_the_front_runs_the_newest_first() {
     let (blocker, order) = (Blocker::occupy(&pool, 1), Log::new());
     for n in [1, 2, 3] {
         let order = order.clone();
-        pool.execute(move || order.note(n)).unwrap();
+        pool.execute(move || order.record(n)).unwrap();
     }
     blocker.release();
     finish(&pool);

@@ -20,7 +20,7 @@ fn one_idle_worker_is_started_per_call_while_below_core() {
     let started = [(); 4].map(|()| (pool.prestart_core_thread(), pool.pool_size()));
     assert_eq!(started, [(true, 1), (true, 2), (false, 2), (false, 2)]);
     await_idle(&pool, 2);
-    assert_eq!((threads.made(), pool.active_count()), (2, 0));
+    assert_eq!((threads.created(), pool.active_count()), (2, 0));
     finish(&pool);
 }
 
@@ -40,7 +40,7 @@ fn all_core_workers_are_started_and_a_second_call_changes_nothing() {
     let pool = pool_of(2, &threads);
     let started = [(); 2].map(|()| (pool.prestart_all_core_threads(), pool.pool_size()));
     assert_eq!(started, [(2, 2), (0, 2)]);
-    assert_eq!(threads.made(), 2);
+    assert_eq!(threads.created(), 2);
     finish(&pool);
 }
 
@@ -51,7 +51,7 @@ fn what_is_left_to_core_size_is_started_and_counted() {
     let pool = pool_of(3, &threads);
     pool.submit(|| ()).unwrap().get().unwrap();
     assert_eq!(pool.prestart_all_core_threads(), 2);
-    assert_eq!((pool.pool_size(), threads.made()), (3, 3));
+    assert_eq!((pool.pool_size(), threads.created()), (3, 3));
     finish(&pool);
 }
 
@@ -66,7 +66,10 @@ fn after_shutdown_nothing_is_started() {
     assert_eq!(pool.prestart_all_core_threads(), 0);
     finish(&pool);
     assert!(!pool.prestart_core_thread());
-    assert_eq!((pool.prestart_all_core_threads(), threads.made()), (0, 1));
+    assert_eq!(
+        (pool.prestart_all_core_threads(), threads.created()),
+        (0, 1)
+    );
 }
 
 /// TPE-072
@@ -82,5 +85,5 @@ fn after_shutdown_nothing_is_started_for_queued_tasks_either_while_workers_are_b
     assert!(!pool.prestart_core_thread());
     blockers.release();
     finish(&pool);
-    assert_eq!((threads.made(), blockers.ended()), (1, 2));
+    assert_eq!((threads.created(), blockers.ended()), (1, 2));
 }

@@ -211,7 +211,7 @@ fn a_task_cancelled_before_its_start_never_runs() {
 
 /// FJT-015
 #[test]
-fn cancelling_a_running_task_settles_it_while_its_code_runs_on() {
+fn cancelling_a_running_task_completes_it_while_its_code_runs_on() {
     let pool = ForkJoinPool::new(1).unwrap();
     let (gate, ended) = (Gate::new(), Gate::new());
     let (inside, over) = (gate.clone(), ended.clone());

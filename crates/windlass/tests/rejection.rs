@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-use recording::{Blocker, Log, Told, finish, fixed};
+use recording::{Blocker, HookFns, Log, finish, fixed};
 use windlass::pool::{
     AbortPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler,
     Saturated,
@@ -53,7 +53,7 @@ fn abort_hands_the_task_back_after_shutdown() {
     pool.shutdown();
     let log = Log::new();
     let theirs = log.clone();
-    let refused = pool.execute(move || theirs.note("ran")).unwrap_err();
+    let refused = pool.execute(move || theirs.record("ran")).unwrap_err();
     assert_eq!(refused.reason(), RejectionReason::Shutdown);
     assert!(log.entries().is_empty());
     refused.into_task().run();
@@ -103,7 +103,7 @@ fn the_quiet_policies_drop_the_task_after_shutdown() {
         pool.shutdown();
         let log = Log::new();
         let theirs = log.clone();
-        let dropped = pool.submit(move || theirs.note("ran")).unwrap();
+        let dropped = pool.submit(move || theirs.record("ran")).unwrap();
         assert_eq!(fate(dropped), Some(Cancellation::Discarded));
         blocker.release();
         finish(&pool);
@@ -174,7 +174,7 @@ fn called_directly_each_policy_does_what_it_is_named_for() {
     let (view, log) = (Fresh(&pool), Log::new());
     let task = || {
         let log = log.clone();
-        Task::new(move || log.note(thread::current().id()))
+        Task::new(move || log.record(thread::current().id()))
     };
     assert!(AbortPolicy.rejected(task(), &view).is_err());
     DiscardPolicy.rejected(task(), &view).unwrap();
@@ -195,9 +195,9 @@ fn a_task_run_by_its_caller_skips_hooks_and_counters() {
         .work_queue(SynchronousQueue::new())
         .rejection_handler(CallerRunsPolicy)
         .hooks(
-            Told::new()
-                .before(move |task| before.note(task.id()))
-                .after(move |task, _| after.note(task.id())),
+            HookFns::new()
+                .before(move |task| before.record(task.id()))
+                .after(move |task, _| after.record(task.id())),
         )
         .build()
         .unwrap();
@@ -296,7 +296,7 @@ fn the_handler_is_asked_only_when_the_pool_is_full_or_shut_down() {
         .maximum_pool_size(2)
         .work_queue(ArrayBlockingQueue::new(1).unwrap())
         .rejection_handler(move |_: Task, pool: &dyn Saturated| {
-            theirs.note(pool.is_shutdown());
+            theirs.record(pool.is_shutdown());
             Ok(())
         })
         .build()

@@ -67,7 +67,7 @@ fn a_decoration_that_runs_the_task_twice_or_panics_does_no_harm() {
     let log = Log::new();
     let notes = log.clone();
     let mut task = pool
-        .schedule(Duration::ZERO, move || notes.note("ran"))
+        .schedule(Duration::ZERO, move || notes.record("ran"))
         .unwrap();
     let failure = task.get().unwrap_err().into_failure().unwrap();
     assert_eq!(failure.message(), Some("after the run"));
@@ -84,7 +84,7 @@ impl Hooks for Names {
     fn before_execute(&self, task: &TaskInfo) {
         let tenant = task.attachment::<Tenant>().map_or(0, |tenant| tenant.0);
         self.0
-            .note((task.name().unwrap_or_default().to_owned(), tenant));
+            .record((task.name().unwrap_or_default().to_owned(), tenant));
     }
 }
 

@@ -64,7 +64,7 @@ fn a_scheduled_thread_pool_takes_its_threads_from_the_factory() {
     let factory = Arc::new(threads.clone());
     let pool = clock.enter(|| executors::scheduled_thread_pool_with(2, factory));
     honours_a_delay(&clock, &pool);
-    assert_eq!(threads.made(), 1);
+    assert_eq!(threads.created(), 1);
 }
 
 /// FAC-009

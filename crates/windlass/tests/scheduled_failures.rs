@@ -15,22 +15,22 @@ use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
 /// What hooks and handlers were told.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum HookFns {
     Before,
     After(&'static str),
     Uncaught(String),
     Periodic(Option<String>, String),
 }
 
-struct Recorder(Log<Told>);
+struct Recorder(Log<HookFns>);
 
 impl Hooks for Recorder {
     fn before_execute(&self, _task: &TaskInfo) {
-        self.0.note(Told::Before);
+        self.0.record(HookFns::Before);
     }
 
     fn after_execute(&self, _task: &TaskInfo, outcome: &Outcome) {
-        self.0.note(Told::After(match outcome {
+        self.0.record(HookFns::After(match outcome {
             Outcome::Completed => "completed",
             Outcome::Failed(_) => "failed",
             _ => "cancelled",
@@ -39,13 +39,16 @@ impl Hooks for Recorder {
 }
 
 /// A pool with one worker that notes all it is told.
-fn recorded(clock: &TestClock, log: &Log<Told>) -> ScheduledThreadPoolExecutor {
+fn recorded(clock: &TestClock, log: &Log<HookFns>) -> ScheduledThreadPoolExecutor {
     let (uncaught, periodic) = (log.clone(), log.clone());
     let builder = ScheduledThreadPoolExecutor::builder()
         .hooks(Arc::new(Recorder(log.clone())))
-        .uncaught_handler(move |failure| uncaught.note(Told::Uncaught(failure.to_string())))
+        .uncaught_handler(move |failure| uncaught.record(HookFns::Uncaught(failure.to_string())))
         .on_periodic_failure(move |_, name, failure| {
-            periodic.note(Told::Periodic(name.map(str::to_owned), failure.to_string()));
+            periodic.record(HookFns::Periodic(
+                name.map(str::to_owned),
+                failure.to_string(),
+            ));
         })
         .prepare_tasks(|task| task.name("job"));
     clock.enter(|| builder.build())
@@ -142,14 +145,14 @@ fn a_failure_in_execute_reaches_the_after_hook_and_the_uncaught_handler() {
     let pool = recorded(&clock, &log);
     pool.execute(|| panic!("planned")).unwrap();
     let told = [
-        Told::Before,
-        Told::After("failed"),
-        Told::Uncaught("panicked: planned".to_owned()),
+        HookFns::Before,
+        HookFns::After("failed"),
+        HookFns::Uncaught("panicked: planned".to_owned()),
     ];
     assert_eq!(log.take(3), told);
     // The worker goes on.
     pool.execute(|| ()).unwrap();
-    assert_eq!(log.take(2), [Told::Before, Told::After("completed")]);
+    assert_eq!(log.take(2), [HookFns::Before, HookFns::After("completed")]);
     assert_eq!(pool.stats().largest_pool_size, 1);
     pool.close();
 }
@@ -170,10 +173,10 @@ fn a_failure_with_a_handle_is_not_reported_as_uncaught() {
     assert_eq!(
         told,
         [
-            Told::Before,
-            Told::After("failed"),
-            Told::Before,
-            Told::After("failed")
+            HookFns::Before,
+            HookFns::After("failed"),
+            HookFns::Before,
+            HookFns::After("failed")
         ]
     );
     pool.close();
@@ -194,14 +197,14 @@ fn every_run_of_a_periodic_task_calls_the_hooks_and_counts() {
         step(&clock);
         told.extend(log.take(2));
     }
-    let well = || [Told::Before, Told::After("completed")];
+    let well = || [HookFns::Before, HookFns::After("completed")];
     let mut expected: Vec<_> = well().into_iter().chain(well()).chain(well()).collect();
-    expected.push(Told::Before);
-    expected.push(Told::Periodic(
+    expected.push(HookFns::Before);
+    expected.push(HookFns::Periodic(
         Some("job".to_owned()),
         "panicked: planned".to_owned(),
     ));
-    expected.push(Told::After("failed"));
+    expected.push(HookFns::After("failed"));
     told.push(log.next());
     assert_eq!(told, expected);
     assert!(task.get().unwrap_err().is_failed());
@@ -219,7 +222,7 @@ fn a_failure_handler_that_panics_costs_nothing() {
     let notes = log.clone();
     let pool = ScheduledThreadPoolExecutor::builder()
         .on_periodic_failure(move |id, name, _| {
-            notes.note((id, name.is_none()));
+            notes.record((id, name.is_none()));
             panic!("the handler, too");
         })
         .build();
@@ -242,7 +245,7 @@ fn a_failure_handler_may_schedule_the_task_anew() {
     let guarded = ScheduledThreadPoolExecutor::builder()
         .on_periodic_failure(move |_, _, _| {
             let notes = notes.clone();
-            drop(again.schedule(Duration::ZERO, move || notes.note("anew")));
+            drop(again.schedule(Duration::ZERO, move || notes.record("anew")));
         })
         .build();
     drop(guarded.schedule_at_fixed_rate(Duration::ZERO, HOUR, failing_in(1)));
@@ -261,6 +264,6 @@ fn a_run_that_was_cancelled_meanwhile_is_told_as_cancelled() {
     assert!(task.cancel());
     gate.open();
     let told = log.take(4);
-    assert_eq!(told[3], Told::After("cancelled"));
+    assert_eq!(told[3], HookFns::After("cancelled"));
     pool.close();
 }

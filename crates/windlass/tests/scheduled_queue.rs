@@ -188,7 +188,7 @@ fn a_cancel_during_a_run_lets_it_end_undisturbed_and_is_the_last() {
     let mut task = pool
         .schedule_at_fixed_rate(Duration::ZERO, SECOND, move || {
             inside.pass_uninterruptibly();
-            notes.note(interrupt::is_interrupted());
+            notes.record(interrupt::is_interrupted());
         })
         .unwrap();
     gate.await_waiting(1);
@@ -210,7 +210,7 @@ fn a_cancel_now_interrupts_the_run() {
     let (inside, notes) = (gate.clone(), log.clone());
     let task = pool
         .schedule_at_fixed_rate(Duration::ZERO, HOUR, move || {
-            notes.note(inside.pass().is_err());
+            notes.record(inside.pass().is_err());
         })
         .unwrap();
     gate.await_waiting(1);
@@ -268,7 +268,7 @@ impl Tickler {
         if tick == 3 {
             self.start(SECOND * 10);
         }
-        self.log.note(tick);
+        self.log.record(tick);
     }
 }
 

@@ -124,7 +124,7 @@ fn with_the_periodic_policy_on_repetition_outlives_the_shutdown() {
     assert!(pool.continues_periodic_after_shutdown());
     let notes = log.clone();
     let task = pool
-        .schedule_at_fixed_rate(SECOND, SECOND, move || notes.note(()))
+        .schedule_at_fixed_rate(SECOND, SECOND, move || notes.record(()))
         .unwrap();
     pool.shutdown();
     for _ in 0..3 {
@@ -311,7 +311,7 @@ fn a_periodic_run_under_way_ends_undisturbed_and_then_the_task_is_cancelled() {
     let mut task = pool
         .schedule_at_fixed_rate(Duration::ZERO, Duration::from_nanos(1), move || {
             inside.pass_uninterruptibly();
-            notes.note(interrupt::is_interrupted());
+            notes.record(interrupt::is_interrupted());
         })
         .unwrap();
     gate.await_waiting(1);
@@ -461,7 +461,7 @@ fn a_dropped_pool_runs_its_delayed_tasks_and_cancels_its_periodic_ones() {
     let (clock, log) = (TestClock::new(), Log::new());
     let pool = pool_on(&clock, 1);
     let notes = log.clone();
-    drop(pool.schedule(SECOND, move || notes.note("ran")).unwrap());
+    drop(pool.schedule(SECOND, move || notes.record("ran")).unwrap());
     let often = pool.schedule_at_fixed_rate(HOUR, HOUR, || ()).unwrap();
     drop(pool);
     assert!(often.is_cancelled());

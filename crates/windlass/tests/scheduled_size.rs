@@ -57,7 +57,7 @@ fn without_core_workers_a_far_off_task_costs_one_sleeping_thread() {
     let stats = pool.stats();
     assert_eq!((stats.pool_size, stats.largest_pool_size), (1, 1));
     assert_eq!((stats.task_count, stats.completed_task_count), (1, 0));
-    assert_eq!(threads.made(), 1);
+    assert_eq!(threads.created(), 1);
     drop(pool.shutdown_now());
     pool.close();
 }
@@ -68,16 +68,16 @@ fn schedules_and_repetitions_grow_the_pool_to_its_core_size() {
     let clock = TestClock::new();
     let (pool, threads) = counted(&clock, 5);
     drop(pool.schedule_at_fixed_rate(SECOND, SECOND, || ()).unwrap());
-    assert_eq!(threads.made(), 1);
+    assert_eq!(threads.created(), 1);
     for size in 2..=5 {
         step(&clock);
-        until("one more", || threads.made() == size);
+        until("one more", || threads.created() == size);
         await_idle(&pool, size);
     }
     step(&clock);
     await_idle(&pool, 5);
     drop(pool.schedule(HOUR, || ()).unwrap());
-    assert_eq!((threads.made(), pool.stats().largest_pool_size), (5, 5));
+    assert_eq!((threads.created(), pool.stats().largest_pool_size), (5, 5));
     drop(pool.shutdown_now());
     pool.close();
 }
@@ -93,7 +93,7 @@ fn the_maximum_size_changes_nothing() {
             pool.execute(blockers.body()).unwrap();
         }
         until("two run", || pool.stats().active_count == 2);
-        assert_eq!((threads.made(), pool.pool().queue().len()), (2, 8));
+        assert_eq!((threads.created(), pool.pool().queue().len()), (2, 8));
         blockers.release();
         pool.close();
         assert_eq!(pool.stats().largest_pool_size, 2);
@@ -107,7 +107,7 @@ fn one_timer_has_one_of_many_workers_sleep_by_the_clock() {
     let pool = pool_on(&clock, 100);
     assert_eq!(pool.pool().prestart_all_core_threads(), 100);
     let notes = log.clone();
-    drop(pool.schedule_at_fixed_rate(SECOND, SECOND, move || notes.note(())));
+    drop(pool.schedule_at_fixed_rate(SECOND, SECOND, move || notes.record(())));
     for _ in 0..100 {
         await_idle(&pool, 100);
         await_wake_up_in(&clock, SECOND);
@@ -140,7 +140,7 @@ fn the_last_worker_stays_for_a_far_off_task() {
             );
             clock.advance(MILLI);
         }
-        assert_eq!((threads.made(), pool.stats().pool_size), (1, 1));
+        assert_eq!((threads.created(), pool.stats().pool_size), (1, 1));
         drop(pool.shutdown_now());
         pool.close();
     }

@@ -86,7 +86,7 @@ fn a_delayed_value_comes_with_its_time_and_not_a_nanosecond_before() {
     let notes = log.clone();
     let mut late = pool
         .schedule(HOUR, move || {
-            notes.note(now.elapsed());
+            notes.record(now.elapsed());
             "value"
         })
         .unwrap();
@@ -121,7 +121,7 @@ fn noting(
 ) -> impl FnMut() + Send + 'static {
     let (clock, log, mut run) = (clock.clone(), log.clone(), 0);
     move || {
-        log.note(clock.elapsed());
+        log.record(clock.elapsed());
         clock.advance(takes(run));
         run += 1;
     }
@@ -217,7 +217,7 @@ fn a_task_refused_for_its_period_can_be_run_once_by_hand() {
     let (pool, log) = (pool_on(&TestClock::new(), 1), Log::new());
     let notes = log.clone();
     let period = Duration::ZERO;
-    let refused = pool.schedule_at_fixed_rate(SECOND, period, move || notes.note(()));
+    let refused = pool.schedule_at_fixed_rate(SECOND, period, move || notes.record(()));
     let (task, mut handle) = refused.unwrap_err().into_parts();
     task.run();
     handle.get().unwrap();
@@ -281,7 +281,7 @@ fn runs_of_one_task_never_overlap_and_each_sees_the_last() {
         .schedule_at_fixed_rate(SECOND, SECOND, move || {
             gauge.fetch_max(inside.fetch_add(1, Memory::SeqCst) + 1, Memory::SeqCst);
             written += 1;
-            notes.note(written);
+            notes.record(written);
             inside.fetch_sub(1, Memory::SeqCst);
         })
         .unwrap();
@@ -308,7 +308,7 @@ fn due_tasks_run_by_time_and_equal_times_by_submission() {
         ("z", 0),
     ] {
         let notes = log.clone();
-        drop(pool.schedule(SECOND * delay, move || notes.note(name)));
+        drop(pool.schedule(SECOND * delay, move || notes.record(name)));
     }
     clock.advance(SECOND * 30);
     gate.open();
@@ -392,11 +392,11 @@ fn a_task_at_the_end_of_time_never_holds_up_one_that_is_due() {
         let log = Log::new();
         let notes = log.clone();
         in_way(&pool, first, (Duration::ZERO, HOUR), move || {
-            notes.note("due");
+            notes.record("due");
         });
         let notes = log.clone();
         in_way(&pool, second, (Duration::MAX, HOUR), move || {
-            notes.note("never");
+            notes.record("never");
         });
         clock.advance(SECOND);
         gate.open();
@@ -417,13 +417,13 @@ fn a_task_that_puts_itself_off_to_the_end_of_time_never_holds_up_one_that_is_due
         let pool = pool_on(&clock, 1);
         let notes = log.clone();
         in_way(&pool, first, (Duration::ZERO, Duration::MAX), move || {
-            notes.note("once");
+            notes.record("once");
         });
         assert_eq!(log.next(), "once");
         await_idle(&pool, 1);
         let notes = log.clone();
         in_way(&pool, second, (Duration::ZERO, HOUR), move || {
-            notes.note("due");
+            notes.record("due");
         });
         assert_eq!(log.next(), "due", "{first} before {second}");
         await_idle(&pool, 1);

@@ -21,7 +21,7 @@ fn after_a_stall(missed: MissedRuns, runs: usize) -> Vec<u64> {
     let (now, notes, mut is_first) = (clock.clone(), log.clone(), true);
     let period = Period::fixed_rate(SECOND * 10).on_missed(missed);
     let task = pool.schedule_periodic(period, move || {
-        notes.note(now.elapsed().as_secs());
+        notes.record(now.elapsed().as_secs());
         if is_first {
             now.advance(SECOND * 35);
         }
@@ -76,7 +76,7 @@ fn jitter_puts_each_run_off_by_less_than_its_bound_and_the_beat_does_not_drift()
         .starting_in(SECOND * 10)
         .with_jitter(SECOND);
     let (now, notes) = (clock.clone(), log.clone());
-    drop(pool.schedule_periodic(period, move || notes.note(now.elapsed())));
+    drop(pool.schedule_periodic(period, move || notes.record(now.elapsed())));
     let mut late: Vec<Duration> = Vec::new();
     for run in 1..=100 {
         step(&clock);
@@ -124,7 +124,7 @@ fn a_calendar_is_followed_until_it_has_no_time_left() {
     let (now, notes) = (clock.clone(), log.clone());
     let mut task = pool
         .schedule_periodic(Period::calendar(Months { start }), move || {
-            notes.note(now.wall_now());
+            notes.record(now.wall_now());
         })
         .unwrap();
     for month in 1..=3 {
@@ -148,7 +148,7 @@ fn times_of_a_calendar_that_pass_during_a_run_are_left_out() {
     let (now, notes) = (clock.clone(), log.clone());
     drop(
         pool.schedule_periodic(Period::calendar(Months { start }), move || {
-            notes.note(now.wall_now());
+            notes.record(now.wall_now());
             now.advance(DAY * 35);
         }),
     );

@@ -120,7 +120,7 @@ fn one_thread_is_enough_to_run_everything() {
         }
         all.wait();
         finish(&pool);
-        assert_eq!(factory.good.made(), 1);
+        assert_eq!(factory.good.created(), 1);
         assert_eq!(pool.completed_task_count(), 100);
     }
 }

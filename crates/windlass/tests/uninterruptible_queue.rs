@@ -121,7 +121,7 @@ fn a_worker_that_waits_in_slices_sees_tasks_shutdown_and_stop() {
         }
         finish(&pool);
         threads.await_live(0);
-        assert_eq!(threads.made(), 2);
+        assert_eq!(threads.created(), 2);
     }
 }
 

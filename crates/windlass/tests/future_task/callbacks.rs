@@ -59,7 +59,7 @@ fn a_task_is_usable_after_the_panic_of_its_callback() {
     let probe = Probe::seven();
     probe.task.on_done(|_| panic!("callback"));
     panics_with_callback(&probe.task, FutureTask::run);
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-022

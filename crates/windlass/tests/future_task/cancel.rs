@@ -19,7 +19,7 @@ fn cancel_before_the_run_keeps_the_body_from_ever_running() {
     assert!(probe.task.cancel());
     probe.task.run();
     assert_eq!(probe.runs.get(), 0);
-    probe.is_settled_as(&End::Cancelled);
+    probe.assert_completed_as(&End::Cancelled);
 }
 
 /// FT-008
@@ -30,7 +30,7 @@ fn cancel_now_before_the_run_does_the_same_and_interrupts_nobody() {
     probe.task.run();
     assert_eq!(probe.runs.get(), 0);
     assert!(!interrupt::interrupted());
-    probe.is_settled_as(&End::Cancelled);
+    probe.assert_completed_as(&End::Cancelled);
 }
 
 /// FT-009
@@ -41,7 +41,7 @@ fn cancelling_a_completed_task_is_refused_and_keeps_its_value() {
         probe.task.run();
         assert!(!cancel(&probe.task));
         assert!(!interrupt::interrupted());
-        probe.is_settled_as(&End::Value(7));
+        probe.assert_completed_as(&End::Value(7));
     }
 }
 
@@ -58,7 +58,7 @@ fn interruptible(held: &Gate, go: &Gate, end: impl Fn() -> u32 + Send + 'static)
 
 /// FT-010
 #[test]
-fn cancel_now_interrupts_the_runner_and_settles_the_task_before_the_body_ends() {
+fn cancel_now_interrupts_the_runner_and_completes_the_task_before_the_body_ends() {
     let (held, go) = (Gate::new(), Gate::new());
     let probe = interruptible(&held, &go, || 7);
     thread::scope(|scope| {
@@ -66,12 +66,12 @@ fn cancel_now_interrupts_the_runner_and_settles_the_task_before_the_body_ends() 
         held.await_waiting(1);
         assert!(probe.task.cancel_now());
         go.await_waiting(1);
-        probe.is_settled_as(&End::Cancelled);
+        probe.assert_completed_as(&End::Cancelled);
         go.open();
         runner.join().unwrap();
     });
     assert_eq!(probe.runs.get(), 1);
-    probe.is_settled_as(&End::Cancelled);
+    probe.assert_completed_as(&End::Cancelled);
 }
 
 /// FT-011
@@ -86,7 +86,7 @@ fn a_failure_after_cancel_now_is_discarded_and_the_task_stays_cancelled() {
         go.open();
         runner.join().unwrap();
     });
-    probe.is_settled_as(&End::Cancelled);
+    probe.assert_completed_as(&End::Cancelled);
     assert!(probe.task.failure_now().is_none());
 }
 
@@ -111,7 +111,7 @@ fn cancel_never_interrupts_a_body_that_is_running() {
         runner.join().unwrap();
     });
     assert_eq!(after.get(), 1, "the body ran to its end");
-    probe.is_settled_as(&End::Cancelled);
+    probe.assert_completed_as(&End::Cancelled);
 }
 
 /// FT-015
@@ -138,7 +138,7 @@ fn cancelling_releases_waiting_getters_while_the_body_still_runs() {
             assert_eq!(go.waiting(), 1, "the body still runs");
             go.open();
         });
-        probe.is_settled_as(&End::Cancelled);
+        probe.assert_completed_as(&End::Cancelled);
     }
 }
 

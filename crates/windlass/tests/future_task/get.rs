@@ -40,7 +40,7 @@ fn running_the_task_releases_all_waiting_getters_with_its_value() {
         assert_eq!(got.unwrap(), 7);
     }
     assert_eq!(probe.runs.get(), 1);
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-014
@@ -51,7 +51,7 @@ fn set_from_any_thread_releases_all_waiting_getters() {
         assert_eq!(got.unwrap(), 8);
     }
     assert_eq!(probe.runs.get(), 0);
-    probe.is_settled_as(&End::Value(8));
+    probe.assert_completed_as(&End::Value(8));
 }
 
 /// FT-014
@@ -62,7 +62,7 @@ fn fail_releases_all_waiting_getters() {
     for got in got_by_waiters(&probe, |task| assert!(task.fail(cause.clone()))) {
         assert_eq!(got.unwrap_err().into_failure().unwrap(), cause);
     }
-    probe.is_settled_as(&End::Failed(cause));
+    probe.assert_completed_as(&End::Failed(cause));
 }
 
 /// FT-017, FT-033
@@ -75,7 +75,7 @@ fn a_failing_body_is_reported_by_every_get_with_one_and_the_same_cause() {
     assert!(cause.is_panic());
     let payload = cause.with_payload(|payload| payload.downcast_ref::<u64>().copied());
     assert_eq!(payload, Some(Some(42)));
-    probe.is_settled_as(&End::Failed(cause));
+    probe.assert_completed_as(&End::Failed(cause));
 }
 
 /// FT-033
@@ -111,7 +111,7 @@ fn is_interruptible(get: impl Fn(&FutureTask<u32>) -> Result<u32, ExecutionError
     });
     probe.is_pending();
     probe.task.run();
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-018
@@ -148,7 +148,7 @@ fn get_timeout_waits_at_least_its_time_before_it_answers_timed_out() {
     });
     probe.is_pending();
     probe.task.run();
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-021

@@ -1,6 +1,6 @@
 //! What `FutureTask` promises, entry by entry of `docs/catalogue/FT.md`.
 //!
-//! Every completion is followed by the same battery, [`Probe::is_settled_as`]: whatever is tried on
+//! Every completion is followed by the same battery, [`Probe::assert_completed_as`]: whatever is tried on
 //! a finished task changes nothing.
 
 #![expect(
@@ -78,7 +78,7 @@ impl Probe {
 
     /// The battery: the task has ended in this way, and nothing that is tried on it changes that.
     #[track_caller]
-    fn is_settled_as(&self, end: &End) {
+    fn assert_completed_as(&self, end: &End) {
         let runs = self.runs.get();
         self.reports(end);
         assert!(!self.task.cancel());

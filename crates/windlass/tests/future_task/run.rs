@@ -15,7 +15,7 @@ fn a_task_is_done_once_it_has_run_and_nothing_changes_it_any_more() {
     probe.is_pending();
     probe.task.run();
     assert_eq!(probe.runs.get(), 1);
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-002
@@ -61,7 +61,7 @@ fn run_and_reset_does_nothing_on_a_cancelled_task_and_says_so() {
         assert!(cancel(&probe.task));
         assert!(!probe.task.run_and_reset());
         assert_eq!(probe.runs.get(), 0);
-        probe.is_settled_as(&End::Cancelled);
+        probe.assert_completed_as(&End::Cancelled);
     }
 }
 
@@ -72,7 +72,7 @@ fn set_completes_the_task_with_a_value_and_the_body_never_runs() {
     assert!(probe.task.complete(8));
     probe.task.run();
     assert_eq!(probe.runs.get(), 0);
-    probe.is_settled_as(&End::Value(8));
+    probe.assert_completed_as(&End::Value(8));
 }
 
 /// FT-005
@@ -83,7 +83,7 @@ fn fail_completes_the_task_as_failed_and_the_body_never_runs() {
     assert!(probe.task.fail(cause.clone()));
     probe.task.run();
     assert_eq!(probe.runs.get(), 0);
-    probe.is_settled_as(&End::Failed(cause));
+    probe.assert_completed_as(&End::Failed(cause));
 }
 
 /// FT-006
@@ -110,8 +110,8 @@ fn the_first_completion_wins_and_later_attempts_change_nothing() {
         let probe = Probe::seven();
         assert!(attempt(&probe.task));
         let end = end(&probe);
-        probe.is_settled_as(&end);
-        probe.is_settled_as(&end);
+        probe.assert_completed_as(&end);
+        probe.assert_completed_as(&end);
     }
 }
 
@@ -134,7 +134,7 @@ fn a_set_during_the_run_wins_over_the_value_of_the_run() {
         assert_eq!(probe.task.get().unwrap(), 8);
         go.open();
     });
-    probe.is_settled_as(&End::Value(8));
+    probe.assert_completed_as(&End::Value(8));
 }
 
 /// FT-016
@@ -159,17 +159,17 @@ fn only_one_thread_runs_a_task_and_a_second_attempt_returns_without_effect() {
         go.open();
     });
     assert_eq!(probe.runs.get(), 1);
-    probe.is_settled_as(&End::Value(7));
+    probe.assert_completed_as(&End::Value(7));
 }
 
 /// FT-023
 #[test]
-fn a_body_that_fails_in_run_and_reset_settles_the_task_as_failed() {
+fn a_body_that_fails_in_run_and_reset_completes_the_task_as_failed() {
     let probe = Probe::of(|| panic!("in the second act"));
     assert!(!probe.task.run_and_reset());
     let cause = probe.failure();
     assert_eq!(cause.message(), Some("in the second act"));
-    probe.is_settled_as(&End::Failed(cause));
+    probe.assert_completed_as(&End::Failed(cause));
 }
 
 /// FT-030
@@ -184,7 +184,7 @@ fn after_run_and_reset_a_final_run_keeps_its_value() {
     assert!(probe.task.run_and_reset());
     assert_eq!(rounds.get(), 2);
     probe.task.run();
-    probe.is_settled_as(&End::Value(3));
+    probe.assert_completed_as(&End::Value(3));
 }
 
 /// A task that captures something, and a way to see whether it still does.

@@ -1,5 +1,5 @@
-//! What the pool's tests watch with: a log, hooks made of closures, a factory that counts, a task
-//! that holds its worker.
+//! Test doubles for pools: a log, hooks made of closures, a thread factory that counts, a task that
+//! blocks its worker.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use windlass::testing::{Gate, PATIENCE, until};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
 
-/// What happened, in order; shared by cloning.
+/// A log of what happened, in order; shared by cloning.
 pub(crate) struct Log<T: Send>(Arc<LinkedBlockingQueue<T>>);
 
 impl<T: Send + Clone> Log<T> {
@@ -21,7 +21,7 @@ impl<T: Send + Clone> Log<T> {
         Self(Arc::new(LinkedBlockingQueue::new()))
     }
 
-    pub(crate) fn note(&self, entry: T) {
+    pub(crate) fn record(&self, entry: T) {
         self.0.offer(entry).unwrap();
     }
 
@@ -42,13 +42,13 @@ type Terminated = Box<dyn Fn() + Send + Sync>;
 
 /// Hooks made of closures.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct HookFns {
     before: Option<Before>,
     after: Option<After>,
     terminated: Option<Terminated>,
 }
 
-impl Told {
+impl HookFns {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -69,7 +69,7 @@ impl Told {
     }
 }
 
-impl Hooks for Told {
+impl Hooks for HookFns {
     fn wants_times(&self) -> bool {
         true
     }
@@ -93,15 +93,16 @@ impl Hooks for Told {
     }
 }
 
-/// Counts the threads it has made and those that are left; refuses on demand. Shared by cloning.
+/// A factory that counts the threads it has created and those that are live, and fails on demand.
+/// Shared by cloning.
 #[derive(Clone, Default)]
 pub(crate) struct CountingFactory(Arc<Count>);
 
 #[derive(Default)]
 struct Count {
-    made: AtomicUsize,
+    created: AtomicUsize,
     live: AtomicUsize,
-    refuses: AtomicBool,
+    fails: AtomicBool,
 }
 
 impl CountingFactory {
@@ -109,15 +110,15 @@ impl CountingFactory {
         Self::default()
     }
 
-    /// One that makes no threads.
-    pub(crate) fn refusing() -> Self {
+    /// Creates one that starts no threads.
+    pub(crate) fn failing() -> Self {
         let factory = Self::default();
-        factory.0.refuses.store(true, Ordering::SeqCst);
+        factory.0.fails.store(true, Ordering::SeqCst);
         factory
     }
 
-    pub(crate) fn made(&self) -> usize {
-        self.0.made.load(Ordering::SeqCst)
+    pub(crate) fn created(&self) -> usize {
+        self.0.created.load(Ordering::SeqCst)
     }
 
     pub(crate) fn live(&self) -> usize {
@@ -131,10 +132,10 @@ impl CountingFactory {
 
 impl ThreadFactory for CountingFactory {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
-        if self.0.refuses.load(Ordering::SeqCst) {
+        if self.0.fails.load(Ordering::SeqCst) {
             return Err(io::Error::other("no threads today"));
         }
-        self.0.made.fetch_add(1, Ordering::SeqCst);
+        self.0.created.fetch_add(1, Ordering::SeqCst);
         self.0.live.fetch_add(1, Ordering::SeqCst);
         let count = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().spawn(move || {
@@ -147,11 +148,11 @@ impl ThreadFactory for CountingFactory {
 
 impl fmt::Debug for CountingFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CountingFactory({})", self.made())
+        write!(f, "CountingFactory({})", self.created())
     }
 }
 
-/// Tasks that hold their workers until they are released.
+/// Tasks that block their workers until they are released.
 #[derive(Clone, Default)]
 pub(crate) struct Blocker {
     gate: Gate,
@@ -162,7 +163,7 @@ impl Blocker {
         Self::default()
     }
 
-    /// Holds `count` workers of the pool; they are in it when this returns.
+    /// Blocks `count` workers of the pool; they run the task when this returns.
     pub(crate) fn occupy(pool: &ThreadPoolExecutor, count: usize) -> Self {
         let blocker = Self::new();
         for _ in 0..count {
@@ -172,7 +173,7 @@ impl Blocker {
         blocker
     }
 
-    /// A task that holds its worker, whatever interrupts come.
+    /// Returns a task that blocks its worker, whatever interrupts come.
     pub(crate) fn body(&self) -> impl FnOnce() + Send + use<> {
         let gate = self.gate.clone();
         move || gate.pass_uninterruptibly()
@@ -187,22 +188,22 @@ impl Blocker {
     }
 }
 
-/// A pool of as many workers, and no more.
+/// Returns a builder of a pool with that many workers.
 pub(crate) fn fixed(workers: usize) -> Builder {
     ThreadPoolExecutor::builder()
         .core_pool_size(workers)
         .maximum_pool_size(workers)
 }
 
-/// Shuts down, waits for the end, and sees that everything is at rest.
+/// Shuts down, waits for termination, and checks that nothing is left.
 pub(crate) fn finish(pool: &ThreadPoolExecutor) {
     pool.shutdown();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
-    assert_at_rest(pool);
+    assert_terminated(pool);
 }
 
-/// What holds for every pool that has terminated.
-pub(crate) fn assert_at_rest(pool: &ThreadPoolExecutor) {
+/// Checks what holds for every pool that has terminated.
+pub(crate) fn assert_terminated(pool: &ThreadPoolExecutor) {
     let stats = pool.stats();
     assert_eq!(
         (stats.queue_len, stats.active_count, stats.pool_size),

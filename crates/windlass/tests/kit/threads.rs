@@ -1,4 +1,4 @@
-//! Threads that are counted and tasks that wait, for tests of pools.
+//! A counting thread factory and blocking tasks, for tests of pools.
 
 use std::io;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub(crate) struct Counting(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    made: AtomicUsize,
+    created: AtomicUsize,
     live: AtomicUsize,
 }
 
 impl Counting {
-    /// How many threads it has made, named `counted-1` and so on.
-    pub(crate) fn made(&self) -> usize {
-        self.0.made.load(Ordering::SeqCst)
+    /// Returns how many threads it has created, named `counted-1` and so on.
+    pub(crate) fn created(&self) -> usize {
+        self.0.created.load(Ordering::SeqCst)
     }
 
-    /// How many of them have not ended.
+    /// Returns how many of them have not ended.
     pub(crate) fn live(&self) -> usize {
         self.0.live.load(Ordering::SeqCst)
     }
@@ -40,7 +40,7 @@ impl Counting {
 
 impl ThreadFactory for Counting {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
-        let number = self.0.made.fetch_add(1, Ordering::SeqCst) + 1;
+        let number = self.0.created.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.live.fetch_add(1, Ordering::SeqCst);
         let counts = Arc::clone(&self.0);
         let builder = thread::Builder::new().name(format!("counted-{number}"));
@@ -52,7 +52,7 @@ impl ThreadFactory for Counting {
     }
 }
 
-/// Bodies for tasks that wait until they are released; shared by cloning.
+/// Bodies of tasks that block until they are released; shared by cloning.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blockers(Arc<Blocked>);
 
@@ -65,7 +65,7 @@ struct Blocked {
 }
 
 impl Blockers {
-    /// One that waits whatever interrupts come; they are counted at its end.
+    /// Returns one that blocks whatever interrupts come; they are counted at its end.
     pub(crate) fn body(&self) -> impl FnOnce() + Send + 'static {
         let blocked = Arc::clone(&self.0);
         move || {
@@ -90,12 +90,12 @@ impl Blockers {
         self.0.gate.open();
     }
 
-    /// How many have ended.
+    /// Returns how many have ended.
     pub(crate) fn ended(&self) -> usize {
         self.0.ended.load(Ordering::SeqCst)
     }
 
-    /// How many were interrupted when they ended.
+    /// Returns how many were interrupted when they ended.
     pub(crate) fn interrupted(&self) -> usize {
         self.0.interrupted.load(Ordering::SeqCst)
     }
@@ -106,7 +106,7 @@ pub(crate) fn await_idle(pool: &ThreadPoolExecutor, count: usize) {
     until(&format!("{count} idle workers"), || idle(pool) == count);
 }
 
-/// How many workers wait for a task.
+/// Returns how many workers wait for a task.
 pub(crate) fn idle(pool: &ThreadPoolExecutor) -> usize {
     pool.queue().waiting().unwrap_or_default().takers
 }
@@ -116,7 +116,7 @@ pub(crate) fn await_size(pool: &ThreadPoolExecutor, count: usize) {
     until(&format!("a pool of {count}"), || pool.pool_size() == count);
 }
 
-/// Shuts the pool down and waits for its end.
+/// Shuts the pool down and waits for termination.
 pub(crate) fn finish(pool: &ThreadPoolExecutor) {
     pool.shutdown();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true), "{pool:?}");
@@ -134,7 +134,7 @@ fn the_kit_counts_threads_and_blockers() {
         .unwrap();
     pool.execute(blockers.body()).unwrap();
     blockers.await_started(1);
-    assert_eq!((threads.made(), threads.live(), idle(&pool)), (1, 1, 0));
+    assert_eq!((threads.created(), threads.live(), idle(&pool)), (1, 1, 0));
     blockers.release();
     await_idle(&pool, 1);
     await_size(&pool, 1);

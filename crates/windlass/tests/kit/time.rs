@@ -1,4 +1,4 @@
-//! Scheduled pools on a clock that stands still, and notes of what ran when.
+//! Scheduled pools on a test clock, and a log of what ran when.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use windlass::testing::{Gate, PATIENCE, until};
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
-/// A pool whose workers read this clock.
+/// Creates a pool whose workers read this clock.
 pub(crate) fn pool_on(clock: &TestClock, core: usize) -> ScheduledThreadPoolExecutor {
     clock.enter(|| ScheduledThreadPoolExecutor::new(core))
 }
 
-/// What tasks have noted, in order; shared by cloning.
+/// A log of what tasks have recorded, in order; shared by cloning.
 #[derive(Debug)]
 pub(crate) struct Log<T: Send + 'static>(Arc<LinkedBlockingQueue<T>>);
 
@@ -25,17 +25,17 @@ impl<T: Send + 'static> Log<T> {
         Self(Arc::new(LinkedBlockingQueue::new()))
     }
 
-    pub(crate) fn note(&self, what: T) {
+    pub(crate) fn record(&self, what: T) {
         self.0.offer(what).expect("there is no bound");
     }
 
-    /// Waits for the next note.
+    /// Waits for the next entry.
     pub(crate) fn next(&self) -> T {
         let next = self.0.poll_timeout(PATIENCE).expect("not interrupted");
-        next.expect("waited in vain for a note")
+        next.expect("waited in vain for an entry")
     }
 
-    /// Waits for this many notes.
+    /// Waits for this many entries.
     pub(crate) fn take(&self, count: usize) -> Vec<T> {
         (0..count).map(|_| self.next()).collect()
     }
@@ -96,7 +96,7 @@ fn the_kit_drives_a_pool_on_a_clock() {
     let pool = pool_on(&clock, 1);
     let gate = occupy(&pool);
     let notes = log.clone();
-    drop(pool.schedule(HOUR + SECOND, move || notes.note(1)));
+    drop(pool.schedule(HOUR + SECOND, move || notes.record(1)));
     gate.open();
     await_idle(&pool, 1);
     assert!(log.is_empty());
