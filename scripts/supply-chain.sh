@@ -24,7 +24,7 @@ export CARGO_TARGET_DIR="$ROOT"
 export PATH="$PATH:$ROOT/tools/bin"
 # The files without threads, where a mutant that survives means that a test is missing. Each is judged
 # by its own unit tests alone: that is strict, and no whole pool hangs until its time limit.
-readonly PLAIN_FILES="${PLAIN_FILES:-queue/block.rs queue/blocks.rs queue/heap.rs pool/ctl.rs
+readonly PLAIN_FILES="${PLAIN_FILES:-queue/parts/block.rs queue/parts/block_list.rs queue/parts/stable_heap.rs pool/ctl.rs
     pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/adaptive_spin.rs task/id.rs
     task/recycled_box.rs}"
 # Mutants that behave as the original.
@@ -32,7 +32,7 @@ readonly EQUIVALENT=(
     # A pool that is in this state already writes the word that it has.
     'ctl.rs.*replace < with <= in Ctl::advance_to'
     # No two entries have the same sequence number, and none is compared with itself.
-    'queue/heap.rs.*replace < with <= in Entry<T>::precedes'
+    'queue/parts/stable_heap.rs.*replace < with <= in Entry<T>::precedes'
     'scheduled/heap.rs.*replace < with <= in TimerHeap::is_older'
 )
 

@@ -212,7 +212,7 @@ impl ThreadContext {
         clock::park(&self.parker, deadline)
     }
 
-    pub(crate) fn prepare_signal(&self) {
+    pub(crate) fn clear_signal(&self) {
         self.signalled.store(false, Ordering::Relaxed);
     }
 

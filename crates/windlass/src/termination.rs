@@ -1,11 +1,12 @@
-//! The event that `await_termination` waits for: it happens once, and reaches everybody.
+//! The event that `await_termination` waits for: it is signalled once, and stays signalled.
 
 use std::time::Duration;
 
 use crate::interrupt::Interrupted;
 use crate::sync::{Deadline, Mutex};
-use crate::waiting::{Wait, WaitQueue, wait};
+use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
+/// An event that happens once.
 #[derive(Debug, Default)]
 pub(crate) struct Termination(Mutex<State>);
 
@@ -16,7 +17,7 @@ struct State {
 }
 
 impl Termination {
-    /// Lets everybody go who waits, and all who come later.
+    /// Ends all waits, present and future.
     pub(crate) fn signal(&self) {
         let wakeups = {
             let mut state = self.0.lock();
@@ -30,8 +31,9 @@ impl Termination {
         self.0.lock().signalled
     }
 
-    /// Waits for the signal; says whether it came in time. An interrupt counts only where there is
-    /// something to wait for: not with zero time, not after the signal.
+    /// Waits for the signal no longer than `timeout`. Returns whether it came.
+    ///
+    /// An interrupt ends a wait only: it has no effect with a time-out of zero or after the signal.
     pub(crate) fn wait(&self, timeout: Duration) -> Result<bool, Interrupted> {
         let mut state = self.0.lock();
         if state.signalled || timeout.is_zero() {
@@ -41,10 +43,10 @@ impl Termination {
         while !state.signalled {
             let waited = wait(&self.0, state, |state| &mut state.waiters, (), deadline);
             state = waited.guard;
-            match waited.how {
-                Wait::Signalled => {}
-                Wait::TimedOut => return Ok(state.signalled),
-                Wait::Interrupted => return Err(Interrupted),
+            match waited.outcome {
+                WaitOutcome::Signalled => {}
+                WaitOutcome::TimedOut => return Ok(state.signalled),
+                WaitOutcome::Interrupted => return Err(Interrupted),
             }
         }
         Ok(true)
@@ -60,7 +62,7 @@ mod models {
     use crate::sync::{model, thread};
 
     #[test]
-    fn the_signal_reaches_everybody_who_waits() {
+    fn the_signal_reaches_every_waiting_thread() {
         model(|| {
             let termination = Arc::new(Termination::default());
             let waiter = {

@@ -1,32 +1,50 @@
-//! Threads that wait in a structure, in the order in which they came.
+//! Wait queues: threads that wait in a structure, in order of arrival.
 //!
-//! A [`WaitQueue`] lives inside the data that a mutex guards. A thread enlists under the lock,
-//! sleeps without it, and takes part again when it is *signalled*, which is a fact written under
+//! A [`WaitQueue`] lives inside the data that a mutex guards. A thread enqueues itself under the lock,
+//! parks without it, and proceeds when it is *signalled*, which is a fact written under
 //! the same lock. From that follows what condition variables leave open:
 //! - a signal goes to one thread, chosen by the signaller (oldest or newest);
-//! - a thread that was signalled always comes back as [`Wait::Signalled`], even if its time ran
-//!   out or it was interrupted in the same moment, and tries its operation again: so a signal is
+//! - a thread that was signalled always returns [`WaitOutcome::Signalled`], even if its time ran
+//!   out or it was interrupted meanwhile, and tries its operation again: so a signal is
 //!   never lost with a thread that gives up, and need not be passed on;
 //! - how many threads wait is known exactly.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::interrupt::{ThreadContext, WakeReason};
+use crate::interrupt::{ThreadContext, WakeReason, wait_interrupted};
 use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// Somebody signalled this thread: look again.
+#[must_use = "a wait that was signalled has to be followed by another try"]
+pub(crate) enum WaitOutcome {
+    /// The thread was signalled: try again.
     Signalled,
     /// The deadline passed; the thread has left the queue.
     TimedOut,
-    /// The thread was interrupted and has left the queue; its flag is clear.
+    /// The thread was interrupted and has left the queue; its interrupt is cleared.
     Interrupted,
 }
 
-/// The waiting threads, each with what it brought along.
+impl WaitOutcome {
+    /// Returns how a wait ends that does not begin, its deadline having passed: an interrupt takes
+    /// precedence, and is cleared.
+    pub(crate) fn expired() -> Self {
+        if wait_interrupted() {
+            Self::Interrupted
+        } else {
+            Self::TimedOut
+        }
+    }
+
+    /// Returns [`expired`](Self::expired) if the deadline has passed.
+    pub(crate) fn if_expired(deadline: Deadline) -> Option<Self> {
+        deadline.has_passed().then(Self::expired)
+    }
+}
+
+/// Threads that wait, in order of arrival, each with a payload.
 #[derive(Debug)]
 pub(crate) struct WaitQueue<P = ()> {
     waiters: VecDeque<Waiter<P>>,
@@ -44,7 +62,7 @@ struct Waiter<P> {
 pub(crate) struct Wakeup(Arc<ThreadContext>);
 
 impl Wakeup {
-    /// Signals a thread that waits for something of its own, not in a [`WaitQueue`].
+    /// Signals a thread that waits outside of a [`WaitQueue`].
     pub(crate) fn signal(thread: Arc<ThreadContext>) -> Self {
         thread.set_signalled();
         Self(thread)
@@ -84,8 +102,8 @@ impl<P> WaitQueue<P> {
         self.waiters.pop_back().map(Waiter::signal)
     }
 
-    fn enlist(&mut self, payload: P) -> Arc<ThreadContext> {
-        let thread = enlist();
+    fn push_current(&mut self, payload: P) -> Arc<ThreadContext> {
+        let thread = prepare_current();
         self.waiters.push_back(Waiter {
             thread: Arc::clone(&thread),
             payload,
@@ -93,13 +111,13 @@ impl<P> WaitQueue<P> {
         thread
     }
 
-    /// Takes a thread out of the queue that gives up.
-    fn withdraw(&mut self, thread: &Arc<ThreadContext>) -> Option<P> {
-        let at = self
+    /// Removes a thread that gives up.
+    fn remove(&mut self, thread: &Arc<ThreadContext>) -> Option<P> {
+        let index = self
             .waiters
             .iter()
             .rposition(|waiter| Arc::ptr_eq(&waiter.thread, thread))?;
-        self.waiters.remove(at).map(|waiter| waiter.payload)
+        self.waiters.remove(index).map(|waiter| waiter.payload)
     }
 }
 
@@ -128,14 +146,14 @@ impl<P> Waiter<P> {
     }
 }
 
-/// What a wait brought: the lock again, how it ended, and the payload if it was not signalled.
+/// The end of a wait: the lock again, the outcome, and the payload unless the thread was signalled.
 pub(crate) struct Waited<'a, S, P> {
     pub(crate) guard: MutexGuard<'a, S>,
-    pub(crate) how: Wait,
-    pub(crate) withdrawn: Option<P>,
+    pub(crate) outcome: WaitOutcome,
+    pub(crate) payload: Option<P>,
 }
 
-/// Waits in the queue that `queue` finds in the locked data, with the lock released meanwhile.
+/// Waits in the wait queue that `queue` returns of the locked data, with the lock released meanwhile.
 pub(crate) fn wait<'a, S, P>(
     lock: &'a Mutex<S>,
     guard: MutexGuard<'a, S>,
@@ -146,66 +164,68 @@ pub(crate) fn wait<'a, S, P>(
     wait_with_spin((lock, guard), queue, payload, deadline, |_| {})
 }
 
-/// Waits like [`wait`]; already enlisted, it calls `look_out` before it sleeps.
+/// Waits like [`wait`], and calls `spin` before it parks, when it can be signalled already.
 pub(crate) fn wait_with_spin<'a, S, P>(
     (lock, mut guard): (&'a Mutex<S>, MutexGuard<'a, S>),
     queue: impl Fn(&mut S) -> &mut WaitQueue<P>,
     payload: P,
     deadline: Deadline,
-    look_out: impl FnOnce(&ThreadContext),
+    spin: impl FnOnce(&ThreadContext),
 ) -> Waited<'a, S, P> {
-    let me = queue(&mut guard).enlist(payload);
+    let me = queue(&mut guard).push_current(payload);
     drop(guard);
-    look_out(&me);
+    spin(&me);
     if mutant!("wait_prepares_unlocked") {
-        me.prepare_signal(); // A signal that came since the lock was released is wiped out.
+        me.clear_signal(); // A signal that came since the lock was released is lost.
     }
-    let parked = sleep(&me, deadline);
+    let reason = park_until_signalled(&me, deadline);
     let mut guard = lock.lock();
     // Mutant: a thread that gives up takes the signal along.
-    let ignores_it = mutant!("wait_loses_a_late_signal") && parked != WakeReason::Unparked;
+    let ignores_it = mutant!("wait_loses_a_late_signal") && reason != WakeReason::Unparked;
     if me.is_signalled() && !ignores_it {
         return Waited {
             guard,
-            how: Wait::Signalled,
-            withdrawn: None,
+            outcome: WaitOutcome::Signalled,
+            payload: None,
         };
     }
-    let withdrawn = queue(&mut guard).withdraw(&me);
+    let payload = queue(&mut guard).remove(&me);
     Waited {
         guard,
-        how: gave_up(&me, parked),
-        withdrawn,
+        outcome: unsignalled_outcome(&me, reason),
+        payload,
     }
 }
 
-/// The current thread, ready to be signalled. To be called under the lock under which it will be.
-pub(crate) fn enlist() -> Arc<ThreadContext> {
+/// Returns the context of the current thread, ready to be signalled. To be called under the lock under
+/// which it will be signalled.
+pub(crate) fn prepare_current() -> Arc<ThreadContext> {
     let thread = ThreadContext::current();
-    thread.prepare_signal();
+    thread.clear_signal();
     thread
 }
 
-/// Sleeps until signalled, late or interrupted.
-pub(crate) fn sleep(me: &ThreadContext, deadline: Deadline) -> WakeReason {
+/// Parks the current thread, whose context this is, until it is signalled, interrupted or the deadline
+/// has passed.
+pub(crate) fn park_until_signalled(me: &ThreadContext, deadline: Deadline) -> WakeReason {
     loop {
         if me.is_signalled() {
             return WakeReason::Unparked;
         }
         match me.park(deadline) {
             WakeReason::Unparked => {}
-            ended => return ended,
+            reason => return reason,
         }
     }
 }
 
-/// The way in which an unsignalled thread leaves; an interrupt that it reports is taken.
-pub(crate) fn gave_up(me: &ThreadContext, parked: WakeReason) -> Wait {
-    match parked {
-        WakeReason::TimedOut => Wait::TimedOut,
+/// Returns the outcome of a wait of a thread that was not signalled; an interrupt is cleared.
+pub(crate) fn unsignalled_outcome(me: &ThreadContext, reason: WakeReason) -> WaitOutcome {
+    match reason {
+        WakeReason::TimedOut => WaitOutcome::TimedOut,
         WakeReason::Interrupted | WakeReason::Unparked => {
             me.take_wait_interrupt();
-            Wait::Interrupted
+            WaitOutcome::Interrupted
         }
     }
 }
@@ -214,7 +234,7 @@ pub(crate) fn gave_up(me: &ThreadContext, parked: WakeReason) -> Wait {
 mod models {
     use std::sync::Arc;
 
-    use super::{Wait, WaitQueue, wait};
+    use super::{WaitOutcome, WaitQueue, wait};
     use crate::interrupt;
     use crate::sync::{Deadline, Mutex, model, thread};
 
@@ -224,16 +244,16 @@ mod models {
         waiters: WaitQueue,
     }
 
-    fn pass(gate: &Mutex<Gate>) -> Wait {
+    fn pass(gate: &Mutex<Gate>) -> WaitOutcome {
         let mut guard = gate.lock();
         while !guard.open {
             let waited = wait(gate, guard, |gate| &mut gate.waiters, (), Deadline::Never);
             guard = waited.guard;
-            if waited.how == Wait::Interrupted {
-                return Wait::Interrupted;
+            if waited.outcome == WaitOutcome::Interrupted {
+                return WaitOutcome::Interrupted;
             }
         }
-        Wait::Signalled
+        WaitOutcome::Signalled
     }
 
     #[test]
@@ -251,7 +271,7 @@ mod models {
                     drop(wakeups);
                 })
                 .unwrap();
-            assert_eq!(pass(&gate), Wait::Signalled);
+            assert_eq!(pass(&gate), WaitOutcome::Signalled);
             opener.join().unwrap();
         });
     }
@@ -272,9 +292,9 @@ mod models {
                     drop(wakeup);
                 })
                 .unwrap();
-            let how = pass(&gate);
+            let outcome = pass(&gate);
             other.join().unwrap();
-            assert_eq!(interrupt::interrupted(), how == Wait::Signalled);
+            assert_eq!(interrupt::interrupted(), outcome == WaitOutcome::Signalled);
             assert!(gate.lock().waiters.is_empty());
         });
     }

@@ -4,7 +4,7 @@ use super::shared::Shared;
 use super::state::{RunState, State};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, MutexGuard, mutant};
-use crate::waiting::{Wait, Wakeup, wait};
+use crate::waiting::{WaitOutcome, Wakeup, wait};
 
 impl Shared {
     fn is_quiescent_now(&self, state: &State) -> bool {
@@ -64,7 +64,7 @@ impl Shared {
             let queue = State::quiescence_waiters;
             let waited = wait(&self.state, state, queue, (), deadline);
             state = waited.guard;
-            interrupted |= waited.how == Wait::Interrupted;
+            interrupted |= waited.outcome == WaitOutcome::Interrupted;
         };
         drop(state);
         if interrupted {

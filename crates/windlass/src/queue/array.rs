@@ -1,25 +1,25 @@
 //! A bounded queue in memory that is allocated once.
 //!
 //! Without fairness it has a lock at each end, and therefore two rings, one for each; with it, one
-//! lock and one ring, because those who wait at one end have to see who waits at the other.
+//! lock and one ring, because takers and putters have to see who else waits.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::time::Duration;
 
-use super::blocking::Blocking;
-use super::line::Line;
-use super::two_lock::{Bound, TwoLock};
-use super::{BlockingQueue, CapacityError, Fairness, PutError, Waiting};
-use crate::interrupt::Interrupted;
+use super::blocking_queue::BlockingQueue;
+use super::error::CapacityError;
+use super::fairness::Fairness;
+use super::parts::blocking::Blocking;
+use super::parts::delegate::delegate_queue;
+use super::parts::deque_discipline::DequeDiscipline;
+use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
-/// A bounded first-in-first-out queue that never allocates after it was made.
+/// A bounded first-in-first-out queue that never allocates after it was created.
 ///
 /// With [`Fairness::Fair`], threads that wait for room or for an element are served in the order
 /// in which they came, and a newcomer cannot overtake them.
 ///
 /// Without, producers and consumers have a lock and a ring of `capacity` places each, so that they
-/// do not get into each other's way: memory for twice the elements that are ever queued.
+/// do not contend: memory for twice the elements that are ever queued.
 ///
 /// A pending interrupt ends `take`, `put` and the timed calls even where they need not wait.
 ///
@@ -35,12 +35,12 @@ use crate::interrupt::Interrupted;
 pub struct ArrayBlockingQueue<T: Send>(Rings<T>);
 
 enum Rings<T: Send> {
-    Fair(Blocking<Line<T>>),
-    Unfair(TwoLock<VecDeque<T>>),
+    Fair(Blocking<DequeDiscipline<T>>),
+    Unfair(TwoLockQueue<VecDeque<T>>),
 }
 
 impl<T: Send> ArrayBlockingQueue<T> {
-    /// Makes a queue with room for `capacity` elements.
+    /// Creates a queue with room for `capacity` elements.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         Self::with_fairness(capacity, Fairness::Unfair)
     }
 
-    /// Makes a queue with room for `capacity` elements and this fairness.
+    /// Creates a queue with room for `capacity` elements and this fairness.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         Self::from_elements(capacity, fairness, [])
     }
 
-    /// Makes a queue with room for `capacity` elements that holds these already.
+    /// Creates a queue with room for `capacity` elements that holds these already.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        // Never filled beyond the capacity that it is made with: a ring that does not grow.
+        // Never filled beyond the capacity that it is created with: a ring that does not grow.
         let ring = || VecDeque::with_capacity(capacity);
         let mut items = ring();
         for element in elements {
@@ -83,17 +83,22 @@ impl<T: Send> ArrayBlockingQueue<T> {
         Ok(Self(match fairness {
             Fairness::Fair => {
                 let capacity = Some(capacity);
-                let line = Line { items, capacity };
-                Rings::Fair(Blocking::with_fairness(line, fairness).admitting_all())
+                let discipline = DequeDiscipline { items, capacity };
+                Rings::Fair(Blocking::with_fairness(discipline, fairness).admitting_all())
             }
             Fairness::Unfair => {
-                let boxes = [items, ring()];
-                Rings::Unfair(TwoLock::new(boxes, Some(capacity), Bound::Fixed))
+                let capacity = Some(capacity);
+                Rings::Unfair(TwoLockQueue::new(
+                    items,
+                    ring(),
+                    capacity,
+                    CapacityMode::Fixed,
+                ))
             }
         }))
     }
 
-    /// The fairness that this queue was made with.
+    /// Returns the fairness that this queue was created with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
         match self.0 {
@@ -118,7 +123,7 @@ mod models {
     use std::sync::Arc;
 
     use super::ArrayBlockingQueue;
-    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, BlockingQueueExt, Fairness};
     use crate::sync::model;
 

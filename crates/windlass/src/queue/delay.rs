@@ -1,16 +1,16 @@
-//! An unbounded queue whose elements leave when their time has come.
+//! An unbounded queue whose elements become available at their deadlines.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::blocking::Blocking;
-use super::heap::StableHeap;
-use super::precedence::Precedence;
-use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
-use crate::interrupt::Interrupted;
+use super::discipline::Discipline;
+use super::fairness::Fairness;
+use super::parts::blocking::Blocking;
+use super::parts::delegate::delegate_queue;
+use super::parts::interrupt_precedence::InterruptPrecedence;
+use super::parts::stable_heap::StableHeap;
 use crate::sync::clock;
 
-/// Something that is not to be had before a certain time.
+/// An element that becomes available at a certain time.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -29,31 +29,31 @@ use crate::sync::clock;
 /// assert_eq!(queue.len(), 1);
 /// ```
 pub trait Delayed {
-    /// The time from which on it may be had; a time that has passed means now.
+    /// Returns the time at which it becomes available; a time that has passed means now.
     #[doc(alias = "getDelay")]
     fn deadline(&self) -> Instant;
 }
 
-/// An unbounded queue that gives its elements in the order of their deadlines, and none before it.
+/// An unbounded queue that releases its elements in the order of their deadlines, and none before it.
 ///
 /// Elements with the same deadline leave in order of arrival. `len`, `for_each`, `remove_first`,
 /// `retain`, `peek` and `drain_all` treat elements whose time has not come like all others;
-/// `poll`, `take` and `drain` pass them by. However many threads wait, only one of them sleeps
+/// `poll`, `take` and `drain` skip them. However many threads wait, only one of them parks
 /// until the next deadline; the others are woken when it is their turn.
 ///
 /// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
-/// never waits and never looks. For an example see [`Delayed`].
+/// never waits and never checks. For an example see [`Delayed`].
 pub struct DelayQueue<T: Send + Delayed>(Blocking<ByDeadline<T>>);
 
 impl<T: Send + Delayed> DelayQueue<T> {
-    /// Makes an empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub fn new() -> Self {
         Self::from_heap(ByDeadline(StableHeap::default()))
     }
 
-    /// The time `delay` from now, on the clock by which the queue goes; a delay beyond what the
-    /// clock can show is cut to about 146 years.
+    /// Returns the time `delay` from now, on the clock that the queue uses; a delay beyond what the
+    /// clock can represent is cut to about 146 years.
     #[must_use]
     pub fn after(delay: Duration) -> Instant {
         clock::now() + delay.min(clock::MAX_TIMEOUT)
@@ -63,7 +63,7 @@ impl<T: Send + Delayed> DelayQueue<T> {
         Self(Blocking::configured(
             heap,
             Fairness::Unfair,
-            Precedence::REMOVAL,
+            InterruptPrecedence::Removal,
         ))
     }
 }
@@ -82,6 +82,7 @@ impl<T: Send + Delayed> FromIterator<T> for DelayQueue<T> {
     }
 }
 
+/// A heap by deadline, as a discipline.
 struct ByDeadline<T>(StableHeap<T>);
 
 fn by_deadline<T: Delayed>(a: &T, b: &T) -> std::cmp::Ordering {
@@ -111,12 +112,12 @@ impl<T: Send + Delayed> Discipline for ByDeadline<T> {
         Box::new(self.0.iter())
     }
 
-    fn remove(&mut self, at: usize) -> T {
-        self.0.remove(at, by_deadline)
+    fn remove(&mut self, index: usize) -> T {
+        self.0.remove(index, by_deadline)
     }
 
-    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
-        self.0.retain(keep, by_deadline)
+    fn retain(&mut self, verdicts: &[bool]) -> Vec<T> {
+        self.0.retain(verdicts, by_deadline)
     }
 
     fn ready_at(&self) -> Option<Instant> {
@@ -133,7 +134,7 @@ mod models {
 
     use super::{ByDeadline, DelayQueue, Delayed, StableHeap};
     use crate::interrupt;
-    use crate::queue::scenarios::spawn;
+    use crate::queue::parts::scenarios::spawn;
     use crate::queue::{Blocking, BlockingQueue, Discipline, Fairness};
     use crate::sync::clock::TestClock;
     use crate::sync::{model, thread};

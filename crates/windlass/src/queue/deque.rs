@@ -1,22 +1,24 @@
-//! A queue with two ends, with or without a bound.
+//! A double-ended queue, with or without a bound.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::time::Duration;
 
-use super::blocking::{Blocking, timed};
-use super::line::Line;
-use super::precedence::Precedence;
-use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
+use super::discipline::Discipline;
+use super::error::{CapacityError, PutError};
+use super::fairness::Fairness;
+use super::parts::blocking::Blocking;
+use super::parts::delegate::delegate_queue;
+use super::parts::deque_discipline::DequeDiscipline;
+use super::parts::interrupt_precedence::InterruptPrecedence;
+use super::parts::wait_limit::WaitLimit;
 use crate::interrupt::Interrupted;
-use crate::sync::Deadline;
 
-/// A queue that can be filled and emptied at both ends.
+/// A queue with insertion and removal at both ends.
 ///
-/// As a [`BlockingQueue`] it is filled at the tail and emptied at the head. Both ends share one
+/// As a [`BlockingQueue`](super::BlockingQueue) it inserts at the tail and removes at the head. Both ends share one
 /// bound, and a thread that waits at one end is served by what happens at the other.
 ///
-/// A pending interrupt ends the timed calls even where they need not wait; `take` and `put` look
+/// A pending interrupt ends the timed calls even where they need not wait; `take` and `put` check
 /// only when they have to wait.
 ///
 /// ```
@@ -29,16 +31,16 @@ use crate::sync::Deadline;
 /// assert_eq!(deque.poll_last(), Some(3));
 /// assert_eq!(deque.take().unwrap(), 1);
 /// ```
-pub struct LinkedBlockingDeque<T: Send>(Blocking<Line<T>>);
+pub struct LinkedBlockingDeque<T: Send>(Blocking<DequeDiscipline<T>>);
 
 impl<T: Send> LinkedBlockingDeque<T> {
-    /// Makes a deque without a bound.
+    /// Creates a deque without a bound.
     #[must_use]
     pub fn new() -> Self {
-        Self::from_ends(VecDeque::new(), None)
+        Self::from_items(VecDeque::new(), None)
     }
 
-    /// Makes a deque with room for `capacity` elements.
+    /// Creates a deque with room for `capacity` elements.
     ///
     /// # Errors
     ///
@@ -47,12 +49,13 @@ impl<T: Send> LinkedBlockingDeque<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        Ok(Self::from_ends(VecDeque::new(), Some(capacity)))
+        Ok(Self::from_items(VecDeque::new(), Some(capacity)))
     }
 
-    fn from_ends(items: VecDeque<T>, capacity: Option<usize>) -> Self {
-        let line = Line { items, capacity };
-        let queue = Blocking::configured(line, Fairness::Unfair, Precedence::TIMED);
+    fn from_items(items: VecDeque<T>, capacity: Option<usize>) -> Self {
+        let discipline = DequeDiscipline { items, capacity };
+        let precedence = InterruptPrecedence::Timed;
+        let queue = Blocking::configured(discipline, Fairness::Unfair, precedence);
         Self(queue.admitting_all())
     }
 
@@ -64,7 +67,8 @@ impl<T: Send> LinkedBlockingDeque<T> {
     #[doc(alias = "push")]
     #[doc(alias = "addFirst")]
     pub fn offer_first(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, None, Line::push_front)
+        self.0
+            .insert(item, WaitLimit::NoWait, DequeDiscipline::push_front)
     }
 
     /// Places the element at the tail if there is room right now.
@@ -74,25 +78,31 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// [`PutError::Full`], with the element.
     #[doc(alias = "addLast")]
     pub fn offer_last(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, None, Line::push)
+        self.0
+            .insert(item, WaitLimit::NoWait, DequeDiscipline::push)
     }
 
-    /// Places the element at the head, waiting for room for as long as `timeout`.
+    /// Places the element at the head, waiting for room no longer than `timeout`.
     ///
     /// # Errors
     ///
     /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
     pub fn offer_first_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(timed(timeout)), Line::push_front)
+        self.0.insert(
+            item,
+            WaitLimit::timeout(timeout),
+            DequeDiscipline::push_front,
+        )
     }
 
-    /// Places the element at the tail, waiting for room for as long as `timeout`.
+    /// Places the element at the tail, waiting for room no longer than `timeout`.
     ///
     /// # Errors
     ///
     /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
     pub fn offer_last_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(timed(timeout)), Line::push)
+        self.0
+            .insert(item, WaitLimit::timeout(timeout), DequeDiscipline::push)
     }
 
     /// Places the element at the head, waiting for room.
@@ -101,7 +111,8 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::Interrupted`], with the element.
     pub fn put_first(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(Deadline::Never), Line::push_front)
+        self.0
+            .insert(item, WaitLimit::Forever, DequeDiscipline::push_front)
     }
 
     /// Places the element at the tail, waiting for room.
@@ -110,59 +121,66 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::Interrupted`], with the element.
     pub fn put_last(&self, item: T) -> Result<(), PutError<T>> {
-        self.0.insert(item, Some(Deadline::Never), Line::push)
+        self.0
+            .insert(item, WaitLimit::Forever, DequeDiscipline::push)
     }
 
-    /// Takes the element at the head if there is one right now.
+    /// Removes the element at the head if there is one right now.
     #[doc(alias = "pop")]
     pub fn poll_first(&self) -> Option<T> {
-        self.0.extract(None, Line::pop).unwrap_or(None)
+        self.0
+            .extract(WaitLimit::NoWait, DequeDiscipline::pop)
+            .unwrap_or(None)
     }
 
-    /// Takes the element at the tail if there is one right now.
+    /// Removes the element at the tail if there is one right now.
     pub fn poll_last(&self) -> Option<T> {
-        self.0.extract(None, Line::pop_back).unwrap_or(None)
+        self.0
+            .extract(WaitLimit::NoWait, DequeDiscipline::pop_back)
+            .unwrap_or(None)
     }
 
-    /// Takes the element at the head, waiting for one for as long as `timeout`.
+    /// Removes the element at the head, waiting for one no longer than `timeout`.
     ///
     /// # Errors
     ///
     /// [`Interrupted`].
     pub fn poll_first_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.0.extract(Some(timed(timeout)), Line::pop)
+        self.0
+            .extract(WaitLimit::timeout(timeout), DequeDiscipline::pop)
     }
 
-    /// Takes the element at the tail, waiting for one for as long as `timeout`.
+    /// Removes the element at the tail, waiting for one no longer than `timeout`.
     ///
     /// # Errors
     ///
     /// [`Interrupted`].
     pub fn poll_last_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.0.extract(Some(timed(timeout)), Line::pop_back)
+        self.0
+            .extract(WaitLimit::timeout(timeout), DequeDiscipline::pop_back)
     }
 
-    /// Takes the element at the head, waiting for one.
+    /// Removes the element at the head, waiting for one.
     ///
     /// # Errors
     ///
     /// [`Interrupted`].
     pub fn take_first(&self) -> Result<T, Interrupted> {
-        self.take_with(Line::pop)
+        self.take_with(DequeDiscipline::pop)
     }
 
-    /// Takes the element at the tail, waiting for one.
+    /// Removes the element at the tail, waiting for one.
     ///
     /// # Errors
     ///
     /// [`Interrupted`].
     pub fn take_last(&self) -> Result<T, Interrupted> {
-        self.take_with(Line::pop_back)
+        self.take_with(DequeDiscipline::pop_back)
     }
 
-    fn take_with(&self, pop: fn(&mut Line<T>) -> Option<T>) -> Result<T, Interrupted> {
+    fn take_with(&self, pop: fn(&mut DequeDiscipline<T>) -> Option<T>) -> Result<T, Interrupted> {
         loop {
-            if let Some(item) = self.0.extract(Some(Deadline::Never), pop)? {
+            if let Some(item) = self.0.extract(WaitLimit::Forever, pop)? {
                 return Ok(item);
             }
         }
@@ -178,11 +196,11 @@ impl<T: Send> LinkedBlockingDeque<T> {
         self.0.with(|state| (state.items.items.back().map(f), ()));
     }
 
-    /// Takes the last element, seen from the head, for which `wanted` holds.
+    /// Removes the last element, seen from the head, for which `wanted` returns true.
     #[doc(alias = "removeLastOccurrence")]
     pub fn remove_last(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
         self.0
-            .remove_where(|ends| ends.items.iter().rposition(wanted))
+            .remove_where(|deque| deque.items.iter().rposition(wanted))
     }
 
     /// Calls `f` with every element, from the tail to the head.
@@ -201,7 +219,7 @@ impl<T: Send> Default for LinkedBlockingDeque<T> {
 
 impl<T: Send> FromIterator<T> for LinkedBlockingDeque<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self::from_ends(items.into_iter().collect(), None)
+        Self::from_items(items.into_iter().collect(), None)
     }
 }
 
@@ -212,7 +230,7 @@ mod models {
     use std::sync::Arc;
 
     use super::LinkedBlockingDeque;
-    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::sync::model;
 
     #[test]

@@ -1,15 +1,20 @@
 //! The order and the admission rule of a queue, without any concurrency.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::CapacityError;
+use super::error::CapacityError;
 
-/// Which element is next, and whether one more may come in.
+/// The order and the admission rule of a queue: which element is next, and whether one more may be
+/// inserted.
 ///
 /// Implement this for an ordering of your own; [`Blocking`](super::Blocking) adds the lock, the
 /// waiting, time-outs, interrupts and exact wake-ups. All methods run under that lock: they must
 /// not block, and cannot use the queue itself (it panics rather than deadlock).
+///
+/// Six methods are required: [`push`](Self::push), [`pop`](Self::pop), [`len`](Self::len),
+/// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have defaults:
+/// for a bound override [`capacity`](Self::capacity), for an admission rule [`admits`](Self::admits),
+/// for elements that are not available yet [`ready_at`](Self::ready_at).
 ///
 /// A stack, as a work queue that runs the newest task first:
 ///
@@ -35,9 +40,9 @@ use super::CapacityError;
 ///     fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
 ///         Box::new(self.0.iter().rev())
 ///     }
-///     fn remove(&mut self, at: usize) -> T {
-///         let index = self.0.len() - 1 - at;
-///         self.0.remove(index)
+///     fn remove(&mut self, index: usize) -> T {
+///         let last = self.0.len() - 1;
+///         self.0.remove(last - index)
 ///     }
 /// }
 ///
@@ -47,56 +52,60 @@ use super::CapacityError;
 /// assert_eq!(queue.poll(), Some(2));
 /// ```
 pub trait Discipline: Send {
-    /// What is queued.
+    /// The type of the elements.
     type Item: Send;
 
-    /// Takes an element in. Called only where there is room and the element is admitted.
+    /// Inserts an element. Called only where there is room and the element is admitted.
     fn push(&mut self, item: Self::Item);
 
-    /// Gives up the element that is next, whatever [`ready_at`](Self::ready_at) says.
+    /// Removes the element that is next, whatever [`ready_at`](Self::ready_at) returns.
     fn pop(&mut self) -> Option<Self::Item>;
 
-    /// How many elements there are.
+    /// Returns how many elements there are.
     fn len(&self) -> usize;
 
-    /// The element that [`pop`](Self::pop) would give.
+    /// Returns the element that [`pop`](Self::pop) would remove.
     fn peek(&self) -> Option<&Self::Item>;
 
-    /// All elements, in queue order or in any fixed order of the structure.
+    /// Returns all elements, in queue order or in any fixed order of the structure.
     fn iter(&self) -> Box<dyn Iterator<Item = &Self::Item> + '_>;
 
-    /// Takes out the element at this place in the order of [`iter`](Self::iter).
-    fn remove(&mut self, at: usize) -> Self::Item;
+    /// Removes the element at this index in the order of [`iter`](Self::iter).
+    fn remove(&mut self, index: usize) -> Self::Item;
 
-    /// Keeps the elements that `keep` marks, by place in the order of [`iter`](Self::iter), and
-    /// gives the others back in that order.
+    /// Keeps the elements whose verdict is true, in the order of [`iter`](Self::iter). Returns the
+    /// others in that order.
     ///
     /// Override where many single removals would be slow.
-    fn retain(&mut self, keep: &[bool]) -> Vec<Self::Item> {
-        let gone = keep.iter().enumerate().rev().filter(|(_, keep)| !**keep);
-        let mut removed: Vec<_> = gone.map(|(at, _)| self.remove(at)).collect();
+    fn retain(&mut self, verdicts: &[bool]) -> Vec<Self::Item> {
+        let removals = verdicts
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, keep)| !**keep);
+        let mut removed: Vec<_> = removals.map(|(index, _)| self.remove(index)).collect();
         removed.reverse();
         removed
     }
 
-    /// Gives up everything, whatever [`ready_at`](Self::ready_at) says.
+    /// Removes everything, whatever [`ready_at`](Self::ready_at) returns.
     fn take_all(&mut self) -> Vec<Self::Item> {
         let mut items = Vec::with_capacity(self.len());
         items.extend(std::iter::from_fn(|| self.pop()));
         items
     }
 
-    /// Whether nothing is queued.
+    /// Returns whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many elements may be queued; `None` for any number.
+    /// Returns how many elements there may be; `None` for any number.
     fn capacity(&self) -> Option<usize> {
         None
     }
 
-    /// Changes the bound; gives the former one.
+    /// Changes the bound. Returns the former one.
     ///
     /// # Errors
     ///
@@ -106,39 +115,25 @@ pub trait Discipline: Send {
         Err(CapacityError::NotResizable)
     }
 
-    /// Whether this element may come in at all, room aside.
+    /// Returns whether this element may be inserted at all, room aside.
     fn admits(&self, item: &Self::Item) -> bool {
         let _ = item;
         true
     }
 
-    /// Before when the next element must not leave; `None` if it may leave now.
+    /// Returns the time before which the next element must not leave; `None` if it may leave now.
     fn ready_at(&self) -> Option<Instant> {
         None
     }
 
-    /// Before when the element after the next must not leave, where that is known and there is one.
+    /// Returns the time before which the element after the next must not leave, where that is known
+    /// and there is one.
     ///
-    /// A second taker then sleeps until that moment, so that the one which leaves with the next
+    /// A second taker then parks until that time, so that the one which leaves with the next
     /// element need not wake another first.
     fn ready_next_at(&self) -> Option<Instant> {
         None
     }
-}
-
-/// Splits a sequence by verdict in one pass: the kept elements stay, the others come back.
-pub(super) fn partition<T>(items: &mut VecDeque<T>, keep: &[bool]) -> Vec<T> {
-    let mut removed = Vec::new();
-    for &keep in keep {
-        if let Some(item) = items.pop_front() {
-            if keep {
-                items.push_back(item);
-            } else {
-                removed.push(item);
-            }
-        }
-    }
-    removed
 }
 
 #[cfg(test)]
@@ -146,7 +141,7 @@ mod models {
     use std::sync::Arc;
 
     use super::Discipline;
-    use crate::queue::scenarios::spawn;
+    use crate::queue::parts::scenarios::spawn;
     use crate::queue::{Blocking, BlockingQueue, PutError};
     use crate::sync::model;
 

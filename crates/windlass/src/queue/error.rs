@@ -1,4 +1,4 @@
-//! What a queue answers when it cannot do as asked; an element is never lost in it.
+//! The errors of queues; an element that cannot be placed is inside the error.
 
 use std::error::Error;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum PutError<T> {
 }
 
 impl<T> PutError<T> {
-    /// The element.
+    /// Returns the element.
     pub fn into_inner(self) -> T {
         match self {
             Self::Full(item)
@@ -28,14 +28,29 @@ impl<T> PutError<T> {
         }
     }
 
-    /// Whether there was no room, at once or before the time was up.
+    /// Returns whether there was no room: at once ([`Full`](Self::Full)) or until the time was up
+    /// ([`TimedOut`](Self::TimedOut)).
+    #[must_use]
     pub const fn is_full(&self) -> bool {
         matches!(self, Self::Full(_) | Self::TimedOut(_))
     }
 
-    /// Whether the waiting thread was interrupted.
+    /// Returns whether there was no room until the time was up.
+    #[must_use]
+    pub const fn is_timed_out(&self) -> bool {
+        matches!(self, Self::TimedOut(_))
+    }
+
+    /// Returns whether the waiting thread was interrupted.
+    #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         matches!(self, Self::Interrupted(_))
+    }
+
+    /// Returns whether the queue's admission rule refused the element.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(_))
     }
 
     const fn reason(&self) -> &'static str {
@@ -48,7 +63,7 @@ impl<T> PutError<T> {
     }
 }
 
-/// Names the reason only, so that elements need no `Debug`.
+/// Shows the reason only, so that elements need no `Debug`.
 impl<T> fmt::Debug for PutError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -69,15 +84,35 @@ impl<T> fmt::Display for PutError<T> {
 impl<T> Error for PutError<T> {}
 
 /// A bound that a queue cannot have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CapacityError {
-    /// A bound of zero; only a [`SynchronousQueue`](super::SynchronousQueue) holds nothing.
+    /// The bound is zero; only a [`SynchronousQueue`](super::SynchronousQueue) holds nothing.
     Zero,
     /// The bound of this queue is fixed for its life.
     NotResizable,
-    /// More elements were given than the bound admits.
+    /// There are more initial elements than the bound admits.
     TooManyElements,
+}
+
+impl CapacityError {
+    /// Returns whether the bound is zero.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        matches!(self, Self::Zero)
+    }
+
+    /// Returns whether the bound of the queue is fixed.
+    #[must_use]
+    pub const fn is_not_resizable(&self) -> bool {
+        matches!(self, Self::NotResizable)
+    }
+
+    /// Returns whether there are more initial elements than the bound admits.
+    #[must_use]
+    pub const fn is_too_many_elements(&self) -> bool {
+        matches!(self, Self::TooManyElements)
+    }
 }
 
 impl fmt::Display for CapacityError {
@@ -92,7 +127,7 @@ impl fmt::Display for CapacityError {
 
 impl Error for CapacityError {}
 
-/// The part of a sequence that found no room.
+/// The part of a sequence that could not be placed.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unplaced<T> {

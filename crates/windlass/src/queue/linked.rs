@@ -1,12 +1,9 @@
-//! The everyday work queue: first in, first out, with or without a fixed bound.
+//! The default work queue: first in, first out, with or without a fixed bound.
 
-use std::fmt;
-use std::time::Duration;
-
-use super::blocks::Blocks;
-use super::two_lock::{Bound, TwoLock};
-use super::{BlockingQueue, CapacityError, PutError, Waiting};
-use crate::interrupt::Interrupted;
+use super::error::CapacityError;
+use super::parts::block_list::BlockList;
+use super::parts::delegate::delegate_queue;
+use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
 /// A first-in-first-out queue, unbounded or with a bound that is fixed for its life.
 ///
@@ -25,16 +22,16 @@ use crate::interrupt::Interrupted;
 /// });
 /// assert_eq!(queue.remaining_capacity(), None);
 /// ```
-pub struct LinkedBlockingQueue<T: Send>(TwoLock<Blocks<T>>);
+pub struct LinkedBlockingQueue<T: Send>(TwoLockQueue<BlockList<T>>);
 
 impl<T: Send> LinkedBlockingQueue<T> {
-    /// Makes a queue without a bound.
+    /// Creates a queue without a bound.
     #[must_use]
     pub fn new() -> Self {
-        Self(TwoLock::new(Default::default(), None, Bound::Fixed))
+        Self::bounded(None)
     }
 
-    /// Makes a queue with room for `capacity` elements.
+    /// Creates a queue with room for `capacity` elements.
     ///
     /// # Errors
     ///
@@ -43,15 +40,20 @@ impl<T: Send> LinkedBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        Ok(Self(TwoLock::new(
-            Default::default(),
-            Some(capacity),
-            Bound::Fixed,
-        )))
+        Ok(Self::bounded(Some(capacity)))
     }
 
-    /// [`BlockingQueue::offer`] of an element that is made only where there is room for it, in its
-    /// place; else its maker comes back.
+    fn bounded(capacity: Option<usize>) -> Self {
+        let [tail, empty] = Default::default();
+        Self(TwoLockQueue::new(
+            tail,
+            empty,
+            capacity,
+            CapacityMode::Fixed,
+        ))
+    }
+
+    /// Offers the element that `make` returns, created in its slot. Returns `make` if there is no room.
     #[inline(always)]
     pub(crate) fn offer_with<M: FnOnce() -> T>(&self, make: M) -> Result<(), M> {
         self.0.offer_with(make)
@@ -67,7 +69,9 @@ impl<T: Send> Default for LinkedBlockingQueue<T> {
 impl<T: Send> FromIterator<T> for LinkedBlockingQueue<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let queue = Self::new();
-        items.into_iter().for_each(|item| queue.0.append(item));
+        items
+            .into_iter()
+            .for_each(|item| queue.0.push_unbounded(item));
         queue
     }
 }
@@ -77,7 +81,7 @@ delegate_queue!(LinkedBlockingQueue<T>, |queue| &queue.0);
 #[cfg(test)]
 mod models {
     use super::LinkedBlockingQueue;
-    use crate::queue::scenarios;
+    use crate::queue::parts::scenarios;
     use crate::sync::model;
 
     #[test]

@@ -1,29 +1,28 @@
-//! An unbounded queue that gives its least element first.
+//! An unbounded queue whose least element is next.
 //!
 //! Equal elements leave in the order in which they came, which the JDK leaves open.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::blocking::Blocking;
-use super::heap::StableHeap;
-use super::precedence::Precedence;
-use super::{BlockingQueue, CapacityError, Discipline, Fairness, PutError, Waiting};
-use crate::interrupt::Interrupted;
+use super::discipline::Discipline;
+use super::fairness::Fairness;
+use super::parts::blocking::Blocking;
+use super::parts::delegate::delegate_queue;
+use super::parts::interrupt_precedence::InterruptPrecedence;
+use super::parts::stable_heap::StableHeap;
 
 /// The order of a [`PriorityBlockingQueue`].
 type Compare<T> = Arc<dyn Fn(&T, &T) -> Ordering + Send + Sync>;
 
-/// An unbounded queue whose `take` gives the least element, and equal elements in order of arrival.
+/// An unbounded queue that removes the least element first, and equal elements in order of arrival.
 ///
-/// `std`'s `BinaryHeap` gives the greatest first; this one, like the JDK's, the least. Elements
+/// `std`'s `BinaryHeap` removes the greatest first; this one, like the JDK's, the least. Elements
 /// need no `Ord` of their own with [`with_comparator`](Self::with_comparator) or
 /// [`by_key`](Self::by_key). `for_each` and snapshots are in no particular order.
 ///
 /// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
-/// never waits and never looks.
+/// never waits and never checks.
 ///
 /// ```
 /// use windlass::queue::{BlockingQueue, PriorityBlockingQueue};
@@ -36,7 +35,7 @@ type Compare<T> = Arc<dyn Fn(&T, &T) -> Ordering + Send + Sync>;
 pub struct PriorityBlockingQueue<T: Send>(Blocking<Heap<T>>);
 
 impl<T: Send> PriorityBlockingQueue<T> {
-    /// Makes a queue in the elements' own order.
+    /// Creates a queue in the elements' own order.
     #[must_use]
     pub fn new() -> Self
     where
@@ -45,7 +44,7 @@ impl<T: Send> PriorityBlockingQueue<T> {
         Self::with_comparator(T::cmp)
     }
 
-    /// Makes a queue in the elements' own order, with memory for `hint` of them (zero is fine).
+    /// Creates a queue in the elements' own order, with memory for `hint` of them (zero is allowed).
     #[must_use]
     pub fn with_size_hint(hint: usize) -> Self
     where
@@ -54,12 +53,12 @@ impl<T: Send> PriorityBlockingQueue<T> {
         Self::from_heap(Heap::new(Arc::new(T::cmp), hint))
     }
 
-    /// Makes a queue in the order that `compare` gives.
+    /// Creates a queue in the order that `compare` returns.
     pub fn with_comparator(compare: impl Fn(&T, &T) -> Ordering + Send + Sync + 'static) -> Self {
         Self::from_heap(Heap::new(Arc::new(compare), 0))
     }
 
-    /// Makes a queue in the order of the elements' keys.
+    /// Creates a queue in the order of the elements' keys.
     pub fn by_key<K: Ord>(key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
         Self::with_comparator(move |a, b| key(a).cmp(&key(b)))
     }
@@ -74,7 +73,7 @@ impl<T: Send> PriorityBlockingQueue<T> {
         Self(Blocking::configured(
             heap,
             Fairness::Unfair,
-            Precedence::REMOVAL,
+            InterruptPrecedence::Removal,
         ))
     }
 }
@@ -93,7 +92,7 @@ impl<T: Send + Ord + 'static> FromIterator<T> for PriorityBlockingQueue<T> {
     }
 }
 
-/// The heap and its order.
+/// A heap and its order, as a discipline.
 struct Heap<T> {
     entries: StableHeap<T>,
     compare: Compare<T>,
@@ -131,12 +130,12 @@ impl<T: Send> Discipline for Heap<T> {
         Box::new(self.entries.iter())
     }
 
-    fn remove(&mut self, at: usize) -> T {
-        self.entries.remove(at, &*self.compare)
+    fn remove(&mut self, index: usize) -> T {
+        self.entries.remove(index, &*self.compare)
     }
 
-    fn retain(&mut self, keep: &[bool]) -> Vec<T> {
-        self.entries.retain(keep, &*self.compare)
+    fn retain(&mut self, verdicts: &[bool]) -> Vec<T> {
+        self.entries.retain(verdicts, &*self.compare)
     }
 }
 
@@ -148,7 +147,7 @@ mod models {
 
     use super::PriorityBlockingQueue;
     use crate::queue::BlockingQueue;
-    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::sync::model;
 
     #[test]

@@ -1,17 +1,14 @@
 //! A first-in-first-out queue whose bound can be changed while it is in use.
 
-use std::fmt;
-use std::time::Duration;
-
-use super::blocks::Blocks;
-use super::two_lock::{Bound, TwoLock};
-use super::{BlockingQueue, CapacityError, PutError, Waiting};
-use crate::interrupt::Interrupted;
+use super::error::CapacityError;
+use super::parts::block_list::BlockList;
+use super::parts::delegate::delegate_queue;
+use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
 /// A first-in-first-out queue whose capacity can be changed at any time.
 ///
-/// A larger bound lets in, at once, as many waiting putters as there is new room for. A smaller
-/// one drops nothing: what is queued beyond it stays, in order, and nothing new comes in until
+/// A larger bound wakes, at once, as many waiting putters as there is new room for. A smaller
+/// one drops nothing: what is queued beyond it stays, in order, and nothing is inserted until
 /// there are fewer elements than the bound.
 ///
 /// A pending interrupt ends `take`, `put` and the timed calls even where they need not wait.
@@ -26,16 +23,16 @@ use crate::interrupt::Interrupted;
 /// assert!(queue.offer('b').is_ok());
 /// ```
 #[doc(alias = "VariableLinkedBlockingQueue")]
-pub struct ResizableBlockingQueue<T: Send>(TwoLock<Blocks<T>>);
+pub struct ResizableBlockingQueue<T: Send>(TwoLockQueue<BlockList<T>>);
 
 impl<T: Send> ResizableBlockingQueue<T> {
-    /// Makes a queue without a bound; [`set_capacity`](BlockingQueue::set_capacity) can give it one.
+    /// Creates a queue without a bound; [`set_capacity`](super::BlockingQueue::set_capacity) sets one.
     #[must_use]
     pub fn new() -> Self {
-        Self(TwoLock::new(Default::default(), None, Bound::Changeable))
+        Self::bounded(None)
     }
 
-    /// Makes a queue with room for `capacity` elements, for now.
+    /// Creates a queue with room for `capacity` elements at first.
     ///
     /// # Errors
     ///
@@ -44,11 +41,17 @@ impl<T: Send> ResizableBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        Ok(Self(TwoLock::new(
-            Default::default(),
-            Some(capacity),
-            Bound::Changeable,
-        )))
+        Ok(Self::bounded(Some(capacity)))
+    }
+
+    fn bounded(capacity: Option<usize>) -> Self {
+        let [tail, empty] = Default::default();
+        Self(TwoLockQueue::new(
+            tail,
+            empty,
+            capacity,
+            CapacityMode::Resizable,
+        ))
     }
 }
 
@@ -61,7 +64,9 @@ impl<T: Send> Default for ResizableBlockingQueue<T> {
 impl<T: Send> FromIterator<T> for ResizableBlockingQueue<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let queue = Self::new();
-        items.into_iter().for_each(|item| queue.0.append(item));
+        items
+            .into_iter()
+            .for_each(|item| queue.0.push_unbounded(item));
         queue
     }
 }
@@ -73,7 +78,7 @@ mod models {
     use std::sync::Arc;
 
     use super::ResizableBlockingQueue;
-    use crate::queue::scenarios::spawn;
+    use crate::queue::parts::scenarios::spawn;
     use crate::queue::{BlockingQueue, PutError};
     use crate::sync::model;
 

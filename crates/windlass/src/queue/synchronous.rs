@@ -1,20 +1,20 @@
-//! A queue that holds nothing: each element goes from hand to hand.
+//! A queue that holds nothing: each element goes from a putter to a taker directly.
 
 use std::fmt;
 use std::time::Duration;
 
-use super::blocking::timed;
-use super::partners::Partners;
-use super::promised::Promised;
-use super::{BlockingQueue, Fairness, PutError, Waiting};
+use super::blocking_queue::{BlockingQueue, Waiting};
+use super::error::PutError;
+use super::fairness::Fairness;
+use super::parts::handoff::{BufferedHandoff, DirectHandoff};
+use super::parts::wait_limit::WaitLimit;
 use crate::interrupt::Interrupted;
-use crate::sync::Deadline;
 
 /// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
 ///
 /// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one;
 /// [`with_interchangeable_takers`](Self::with_interchangeable_takers) does so with fewer wake-ups.
-/// With [`Fairness::Fair`] partners are served in order of arrival, otherwise the newest first,
+/// With [`Fairness::Fair`] waiting threads are served in order of arrival, otherwise the newest first,
 /// which keeps caches warm and lets surplus workers time out.
 ///
 /// A pending interrupt ends a call only if it has to wait.
@@ -30,32 +30,31 @@ use crate::sync::Deadline;
 ///     assert_eq!(taker.join().unwrap(), Ok(2));
 /// });
 /// ```
-pub struct SynchronousQueue<T: Send>(Meeting<T>);
+pub struct SynchronousQueue<T: Send>(Handoff<T>);
 
-/// How takers and putters find each other.
-enum Meeting<T> {
-    Partners(Partners<T>),
-    Promised(Promised<T>),
+/// Which taker an element goes to.
+enum Handoff<T> {
+    Direct(DirectHandoff<T>),
+    Buffered(BufferedHandoff<T>),
 }
 
 impl<T: Send> SynchronousQueue<T> {
-    /// Makes a queue that serves the newest partner first.
+    /// Creates a queue that serves the newest waiting thread first.
     #[must_use]
     pub fn new() -> Self {
         Self::with_fairness(Fairness::Unfair)
     }
 
-    /// Makes a queue with this fairness.
+    /// Creates a queue with this fairness.
     #[must_use]
     pub fn with_fairness(fairness: Fairness) -> Self {
-        Self(Meeting::Partners(Partners::new(fairness)))
+        Self(Handoff::Direct(DirectHandoff::new(fairness)))
     }
 
-    /// Makes a queue for takers to whom it is all the same which of them gets an element, such as
-    /// the workers of a pool.
+    /// Creates a queue for takers that can stand in for each other, such as the workers of a pool.
     ///
-    /// No more elements are accepted than takers wait, and each of them is taken by a taker, in the
-    /// order of acceptance. But it may be one that comes by before the one that is woken for it:
+    /// No more elements are accepted than takers wait, and each is taken by a taker, in the
+    /// order of acceptance. But it may be one that arrives before the one that is woken for it:
     /// so a burst of short tasks is run by the few workers that are awake, and wakes few others.
     ///
     /// ```
@@ -72,36 +71,36 @@ impl<T: Send> SynchronousQueue<T> {
     /// ```
     #[must_use]
     pub fn with_interchangeable_takers() -> Self {
-        Self(Meeting::Promised(Promised::default()))
+        Self(Handoff::Buffered(BufferedHandoff::default()))
     }
 
-    /// The fairness that this queue was made with.
+    /// Returns the fairness that this queue was created with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
         match &self.0 {
-            Meeting::Partners(partners) => partners.fairness,
-            Meeting::Promised(_) => Fairness::Unfair,
+            Handoff::Direct(handoff) => handoff.fairness,
+            Handoff::Buffered(_) => Fairness::Unfair,
         }
     }
 
-    fn meeting(&self) -> Waiting {
+    fn waiting_threads(&self) -> Waiting {
         match &self.0 {
-            Meeting::Partners(partners) => partners.waiting(),
-            Meeting::Promised(promised) => promised.waiting(),
+            Handoff::Direct(handoff) => handoff.waiting(),
+            Handoff::Buffered(handoff) => handoff.waiting(),
         }
     }
 
-    fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
+    fn put_within(&self, item: T, limit: WaitLimit) -> Result<(), PutError<T>> {
         match &self.0 {
-            Meeting::Partners(partners) => partners.put_by(item, deadline),
-            Meeting::Promised(promised) => promised.put_by(item, deadline),
+            Handoff::Direct(handoff) => handoff.put(item, limit),
+            Handoff::Buffered(handoff) => handoff.put(item, limit),
         }
     }
 
-    fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
+    fn take_within(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
         match &self.0 {
-            Meeting::Partners(partners) => partners.take_by(deadline),
-            Meeting::Promised(promised) => promised.take_by(deadline),
+            Handoff::Direct(handoff) => handoff.take(limit),
+            Handoff::Buffered(handoff) => handoff.take(limit),
         }
     }
 }
@@ -114,28 +113,28 @@ impl<T: Send> Default for SynchronousQueue<T> {
 
 impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
     fn offer(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_by(item, None)
+        self.put_within(item, WaitLimit::NoWait)
     }
 
     fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.put_by(item, Some(timed(timeout)))
+        self.put_within(item, WaitLimit::timeout(timeout))
     }
 
     fn put(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_by(item, Some(Deadline::Never))
+        self.put_within(item, WaitLimit::Forever)
     }
 
     fn poll(&self) -> Option<T> {
-        self.take_by(None).unwrap_or(None)
+        self.take_within(WaitLimit::NoWait).unwrap_or(None)
     }
 
     fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.take_by(Some(timed(timeout)))
+        self.take_within(WaitLimit::timeout(timeout))
     }
 
     fn take(&self) -> Result<T, Interrupted> {
         loop {
-            if let Some(item) = self.take_by(Some(Deadline::Never))? {
+            if let Some(item) = self.take_within(WaitLimit::Forever)? {
                 return Ok(item);
             }
         }
@@ -143,8 +142,8 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
 
     /// Receives from up to `max` putters that wait.
     fn drain(&self, max: usize) -> Vec<T> {
-        // No more than wait now, or it might never end.
-        let putters = self.meeting().putters;
+        // No more than wait now: putters that keep coming would make it endless.
+        let putters = self.waiting_threads().putters;
         let polled = std::iter::from_fn(|| self.poll());
         polled.take(max.min(putters)).collect()
     }
@@ -153,7 +152,7 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
         self.drain(usize::MAX)
     }
 
-    /// Finds nothing: what a putter holds out is not in the queue.
+    /// Returns `None`: the element of a putter that waits is not in the queue.
     fn remove_first(&self, _wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
         None
     }
@@ -175,7 +174,7 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
     }
 
     fn waiting(&self) -> Option<Waiting> {
-        Some(self.meeting())
+        Some(self.waiting_threads())
     }
 }
 
@@ -194,7 +193,7 @@ mod models {
 
     use super::SynchronousQueue;
     use crate::interrupt;
-    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, Fairness, PutError};
     use crate::sync::model;
 

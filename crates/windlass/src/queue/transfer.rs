@@ -1,22 +1,27 @@
 //! An unbounded queue whose producers may wait until their element has been received.
 //!
 //! Elements and takers never wait at the same time: an element goes to the taker that has waited
-//! longest, or into line. An element in line may belong to a producer that waits for its receipt;
-//! whoever takes it out of the line signals that producer.
+//! longest, or is queued. A queued element may belong to a producer that waits for its receipt;
+//! whoever removes it signals that producer.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::blocking::timed;
-use super::handoff::{Slot, receive};
-use super::lock::QueueLock;
-use super::{BlockingQueue, PutError, Waiting, discipline};
-use crate::interrupt::{Interrupted, ThreadContext, wait_interrupted};
+use super::blocking_queue::{BlockingQueue, Waiting};
+use super::error::PutError;
+use super::parts::describe::describe;
+use super::parts::handoff::exchange::{Slot, wait_for_item};
+use super::parts::queue_lock::QueueLock;
+use super::parts::sequence::retain_by_verdicts;
+use super::parts::wait_limit::{WaitLimit, timed};
+use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Deadline, mutant};
-use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep};
+use crate::waiting::{
+    WaitOutcome, WaitQueue, Wakeup, park_until_signalled, prepare_current, unsignalled_outcome,
+};
 
 /// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
 /// when the element has been received.
@@ -39,11 +44,12 @@ use crate::waiting::{Wait, WaitQueue, Wakeup, enlist, gave_up, sleep};
 /// ```
 pub struct LinkedTransferQueue<T: Send> {
     lock: QueueLock<State<T>>,
-    shown_len: AtomicUsize,
+    /// The length as last left under the lock.
+    published_len: AtomicUsize,
 }
 
 struct State<T> {
-    line: VecDeque<Entry<T>>,
+    entries: VecDeque<Entry<T>>,
     takers: WaitQueue<Slot<T>>,
 }
 
@@ -54,29 +60,29 @@ struct Entry<T> {
 }
 
 impl<T> Entry<T> {
-    /// Takes the element; the producer that waits is signalled, and woken by what comes along.
+    /// Returns the element, and the wake-up of the producer that waits for its receipt.
     fn receive(self) -> (T, Option<Wakeup>) {
-        // Mutant: the producer never hears of the receipt.
+        // Mutant: the producer is not signalled.
         let sender = mutant!("receipt_is_not_signalled", None, self.sender);
         (self.item, sender.map(Wakeup::signal))
     }
 }
 
 impl<T: Send> LinkedTransferQueue<T> {
-    /// Makes an empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub fn new() -> Self {
         let state = State {
-            line: VecDeque::new(),
+            entries: VecDeque::new(),
             takers: WaitQueue::default(),
         };
         Self {
             lock: QueueLock::new(state),
-            shown_len: AtomicUsize::new(0),
+            published_len: AtomicUsize::new(0),
         }
     }
 
-    /// Puts the element in and waits until somebody has received it.
+    /// Inserts the element and waits until a taker has received it.
     ///
     /// # Errors
     ///
@@ -84,21 +90,21 @@ impl<T: Send> LinkedTransferQueue<T> {
     ///
     /// # Deadlocks
     ///
-    /// Waits for ever if nobody ever takes it and nobody interrupts.
+    /// Waits forever if nobody takes it and nobody interrupts.
     pub fn transfer(&self, item: T) -> Result<(), PutError<T>> {
-        self.transfer_by(item, Deadline::Never)
+        self.transfer_until(item, Deadline::Never)
     }
 
-    /// Hands the element to a taker that waits already.
+    /// Hands the element to a taker that already waits.
     ///
     /// # Errors
     ///
     /// [`PutError::Full`], with the element, if nobody waits; nothing is queued.
     pub fn try_transfer(&self, item: T) -> Result<(), PutError<T>> {
-        self.hand_over(item).map_err(PutError::Full)
+        self.try_handoff(item).map_err(PutError::Full)
     }
 
-    /// Puts the element in and waits, for as long as `timeout`, until somebody has received it.
+    /// Inserts the element and waits, no longer than `timeout`, until a taker has received it.
     ///
     /// # Errors
     ///
@@ -106,21 +112,21 @@ impl<T: Send> LinkedTransferQueue<T> {
     /// queue.
     #[doc(alias = "tryTransfer")]
     pub fn try_transfer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.transfer_by(item, timed(timeout))
+        self.transfer_until(item, timed(timeout))
     }
 
-    /// Whether a thread waits for an element.
+    /// Returns whether a thread waits for an element.
     pub fn has_waiting_consumer(&self) -> bool {
         self.waiting_consumer_count() > 0
     }
 
-    /// How many threads wait for an element.
+    /// Returns how many threads wait for an element.
     pub fn waiting_consumer_count(&self) -> usize {
         self.lock.lock().takers.len()
     }
 
-    /// Gives the element to the taker that has waited longest, if one does.
-    fn hand_over(&self, item: T) -> Result<(), T> {
+    /// Hands the element to the taker that has waited longest, if one waits.
+    fn try_handoff(&self, item: T) -> Result<(), T> {
         let mut state = self.lock.lock();
         let Some((wakeup, slot)) = state.takers.signal_oldest() else {
             return Err(item);
@@ -139,8 +145,8 @@ impl<T: Send> LinkedTransferQueue<T> {
                 Some(wakeup)
             }
             None => {
-                state.line.push_back(Entry { item, sender: None });
-                self.show(&state);
+                state.entries.push_back(Entry { item, sender: None });
+                self.publish(&state);
                 None
             }
         };
@@ -148,7 +154,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         drop(wakeup);
     }
 
-    fn transfer_by(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
+    fn transfer_until(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
         let mut state = self.lock.lock();
         if let Some((wakeup, slot)) = state.takers.signal_oldest() {
             *slot.lock() = Some(item);
@@ -158,69 +164,66 @@ impl<T: Send> LinkedTransferQueue<T> {
         }
         if deadline.has_passed() {
             drop(state);
-            return Err(if wait_interrupted() {
-                PutError::Interrupted(item)
-            } else {
-                PutError::TimedOut(item)
-            });
+            return Err(unreceived(WaitOutcome::expired(), item));
         }
-        let me = enlist();
-        state.line.push_back(Entry {
+        let me = prepare_current();
+        state.entries.push_back(Entry {
             item,
             sender: Some(Arc::clone(&me)),
         });
-        self.show(&state);
+        self.publish(&state);
         drop(state);
-        let parked = sleep(&me, deadline);
+        let reason = park_until_signalled(&me, deadline);
         let mut state = self.lock.lock();
-        // Mutant: a producer looks for what was received already.
+        // Mutant: a producer withdraws what was received already.
         if me.is_signalled() && !mutant!("received_transfer_is_withdrawn") {
             return Ok(());
         }
         let mine = |entry: &Entry<T>| entry.sender.as_ref().is_some_and(|s| Arc::ptr_eq(s, &me));
-        let entry = state
-            .line
-            .iter()
-            .position(mine)
-            .and_then(|at| state.line.remove(at));
-        self.show(&state);
+        let index = state.entries.iter().position(mine);
+        let entry = index.and_then(|index| state.entries.remove(index));
+        self.publish(&state);
         drop(state);
-        let item = entry
-            .expect("an entry that nobody received is still in line")
-            .item;
-        match gave_up(&me, parked) {
-            Wait::TimedOut => Err(PutError::TimedOut(item)),
-            _ => Err(PutError::Interrupted(item)),
-        }
+        let entry = entry.expect("an entry that nobody received is still queued");
+        Err(unreceived(unsignalled_outcome(&me, reason), entry.item))
     }
 
-    fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
+    fn take_within(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
         let mut state = self.lock.lock();
-        if let Some(entry) = state.line.pop_front() {
-            self.show(&state);
+        if let Some(entry) = state.entries.pop_front() {
+            self.publish(&state);
             let (item, wakeup) = entry.receive();
             drop(state);
             drop(wakeup);
             return Ok(Some(item));
         }
-        let Some(deadline) = deadline else {
-            return Ok(None);
-        };
-        receive(&self.lock, state, |state| &mut state.takers, deadline)
+        match limit.deadline() {
+            None => Ok(None),
+            Some(deadline) => wait_for_item(&self.lock, state, |state| &mut state.takers, deadline),
+        }
     }
 
-    /// Takes entries out with `f`, which may be user code, and signals their senders.
+    /// Removes entries with `f`, which may be user code, and signals their senders.
     fn remove(&self, f: impl FnOnce(&mut VecDeque<Entry<T>>) -> Vec<Entry<T>>) -> Vec<T> {
         let mut guard = self.lock.lock();
-        let removed = f(&mut self.lock.visit(&mut guard).line);
-        self.show(&guard);
+        let removed = f(&mut self.lock.enter(&mut guard).entries);
+        self.publish(&guard);
         let received: Vec<_> = removed.into_iter().map(Entry::receive).collect();
         drop(guard);
         received.into_iter().map(|(item, _wakeup)| item).collect()
     }
 
-    fn show(&self, state: &State<T>) {
-        self.shown_len.store(state.line.len(), Ordering::Release);
+    fn publish(&self, state: &State<T>) {
+        self.published_len
+            .store(state.entries.len(), Ordering::Release);
+    }
+}
+
+/// Returns the error of a transfer whose element nobody has received.
+fn unreceived<T>(outcome: WaitOutcome, item: T) -> PutError<T> {
+    match outcome {
+        WaitOutcome::TimedOut => PutError::TimedOut(item),
+        WaitOutcome::Interrupted | WaitOutcome::Signalled => PutError::Interrupted(item),
     }
 }
 
@@ -255,69 +258,64 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
     }
 
     fn poll(&self) -> Option<T> {
-        self.take_by(None).unwrap_or(None)
+        self.take_within(WaitLimit::NoWait).unwrap_or(None)
     }
 
     fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.take_by(Some(timed(timeout)))
+        self.take_within(WaitLimit::timeout(timeout))
     }
 
     fn take(&self) -> Result<T, Interrupted> {
         loop {
-            if let Some(item) = self.take_by(Some(Deadline::Never))? {
+            if let Some(item) = self.take_within(WaitLimit::Forever)? {
                 return Ok(item);
             }
         }
     }
 
     fn drain(&self, max: usize) -> Vec<T> {
-        self.remove(|line| {
-            let count = max.min(line.len());
-            line.drain(..count).collect()
+        self.remove(|entries| {
+            let count = max.min(entries.len());
+            entries.drain(..count).collect()
         })
     }
 
     fn drain_all(&self) -> Vec<T> {
-        self.remove(|line| line.drain(..).collect())
+        self.remove(|entries| entries.drain(..).collect())
     }
 
     fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
-        let removed = self.remove(|line| {
-            let at = line.iter().position(|entry| wanted(&entry.item));
-            Vec::from_iter(at.and_then(|at| line.remove(at)))
+        let removed = self.remove(|entries| {
+            let index = entries.iter().position(|entry| wanted(&entry.item));
+            Vec::from_iter(index.and_then(|index| entries.remove(index)))
         });
         removed.into_iter().next()
     }
 
     fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
-        self.remove(|line| {
+        self.remove(|entries| {
             // All verdicts first: a predicate that panics has changed nothing.
-            let verdicts: Vec<bool> = line.iter().map(|entry| keep(&entry.item)).collect();
-            discipline::partition(line, &verdicts)
+            let verdicts: Vec<bool> = entries.iter().map(|entry| keep(&entry.item)).collect();
+            retain_by_verdicts(entries, &verdicts)
         })
     }
 
     fn for_each(&self, f: &mut dyn FnMut(&T)) {
         let mut guard = self.lock.lock();
-        self.lock
-            .visit(&mut guard)
-            .line
-            .iter()
-            .for_each(|entry| f(&entry.item));
+        let state = self.lock.enter(&mut guard);
+        state.entries.iter().for_each(|entry| f(&entry.item));
     }
 
     fn peek(&self, f: &mut dyn FnMut(&T)) {
         let mut guard = self.lock.lock();
-        self.lock
-            .visit(&mut guard)
-            .line
-            .front()
-            .into_iter()
-            .for_each(|entry| f(&entry.item));
+        let state = self.lock.enter(&mut guard);
+        if let Some(entry) = state.entries.front() {
+            f(&entry.item);
+        }
     }
 
     fn len(&self) -> usize {
-        self.shown_len.load(Ordering::Acquire)
+        self.published_len.load(Ordering::Acquire)
     }
 
     fn remaining_capacity(&self) -> Option<usize> {
@@ -326,21 +324,17 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
 
     fn waiting(&self) -> Option<Waiting> {
         let state = self.lock.lock();
-        let putters = state
-            .line
-            .iter()
-            .filter(|entry| entry.sender.is_some())
-            .count();
+        let senders = state.entries.iter().filter(|entry| entry.sender.is_some());
         Some(Waiting {
             takers: state.takers.len(),
-            putters,
+            putters: senders.count(),
         })
     }
 }
 
 impl<T: Send + fmt::Debug> fmt::Debug for LinkedTransferQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::describe(self, "LinkedTransferQueue", f)
+        describe(self, "LinkedTransferQueue", f)
     }
 }
 
@@ -350,7 +344,7 @@ mod models {
 
     use super::LinkedTransferQueue;
     use crate::interrupt;
-    use crate::queue::scenarios::{self, spawn};
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, PutError};
     use crate::sync::model;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::heap::TimerHeap;
 use super::settings::Settings;
 use crate::pool::{self, RunState};
-use crate::queue::{Blocking, BlockingQueue, Fairness, Precedence};
+use crate::queue::{Blocking, BlockingQueue, Fairness, InterruptPrecedence};
 use crate::sync::clock::Clock;
 use crate::task::{Cancellation, Failure, Task, TaskId, Timer, nanos};
 
@@ -75,7 +75,7 @@ impl Shared {
             queue: Arc::new(Blocking::configured(
                 heap,
                 Fairness::Unfair,
-                Precedence::REMOVAL,
+                InterruptPrecedence::Removal,
             )),
             settings: Settings::default(),
             clock,

@@ -111,7 +111,7 @@ impl Deadline {
     }
 
     /// Whether it is this moment or an earlier one.
-    pub(crate) fn is_by(self, at: Instant) -> bool {
+    pub(crate) fn is_at_or_before(self, at: Instant) -> bool {
         matches!(self, Self::At(mine) if mine <= at)
     }
 

@@ -6,7 +6,7 @@ use super::PATIENCE;
 use crate::interrupt::Interrupted;
 use crate::sync::clock::Clock;
 use crate::sync::{Deadline, Mutex};
-use crate::waiting::{Wait, WaitQueue, wait};
+use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
 /// A gate that threads pass once it is open; shared by cloning.
 ///
@@ -58,7 +58,7 @@ impl Gate {
     pub fn pass(&self) -> Result<(), Interrupted> {
         crate::interrupt::check()?;
         match self.wait() {
-            Wait::Interrupted => Err(Interrupted),
+            WaitOutcome::Interrupted => Err(Interrupted),
             _ => Ok(()),
         }
     }
@@ -70,7 +70,7 @@ impl Gate {
     /// If it is not opened within [`PATIENCE`], in real time.
     pub fn pass_uninterruptibly(&self) {
         let mut interrupted = false;
-        while self.wait() == Wait::Interrupted {
+        while self.wait() == WaitOutcome::Interrupted {
             interrupted = true;
         }
         if interrupted {
@@ -93,19 +93,19 @@ impl Gate {
         super::until("threads at the gate", || self.waiting() >= count);
     }
 
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> WaitOutcome {
         Clock::System.enter(|| {
             let limit = Deadline::after(PATIENCE);
             let mut state = self.0.lock();
             while !state.open {
                 let waited = wait(&self.0, state, |state| &mut state.waiters, (), limit);
-                match waited.how {
-                    Wait::Signalled => state = waited.guard,
-                    Wait::TimedOut => panic!("a gate was not opened"),
-                    Wait::Interrupted => return Wait::Interrupted,
+                match waited.outcome {
+                    WaitOutcome::Signalled => state = waited.guard,
+                    WaitOutcome::TimedOut => panic!("a gate was not opened"),
+                    WaitOutcome::Interrupted => return WaitOutcome::Interrupted,
                 }
             }
-            Wait::Signalled
+            WaitOutcome::Signalled
         })
     }
 }

@@ -46,7 +46,7 @@ const UNSAFE: &[&str] = &[
     "forkjoin/local.rs",
     "forkjoin/models.rs",
     "forkjoin/scope.rs",
-    "queue/block.rs",
+    "queue/parts/block.rs",
     "sync/once_box.rs",
     "task/cell.rs",
     "task/erased.rs",
@@ -97,7 +97,6 @@ const KNOWN_CYCLES: &[(&str, usize, &str)] = &[
         them: return what is to be done; executor/builder/common/completer: below the executor",
     ),
     ("pool", 1, "spawn calls `reject` of admission: return the task that found no place"),
-    ("queue", 1, "mod.rs defines `BlockingQueue`, `Fairness`, `Waiting`, `describe`: to files of their own"),
     ("sync", 1, "mod.rs defines `spin_limit`, which std.rs uses, and `mutant`"),
     (
         "task",

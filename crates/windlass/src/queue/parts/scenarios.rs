@@ -1,24 +1,24 @@
 //! Races that the models of several queues run, each with its own queue.
 //!
-//! A scenario ends under every schedule, or the wake-up that it is about was lost: loom and
-//! shuttle then report a deadlock. Given to plain threads it is a smoke test.
+//! A scenario ends under every schedule unless a wake-up is lost: loom and shuttle then report a
+//! deadlock. On plain threads it is a smoke test.
 
 use std::sync::Arc;
 
-use super::BlockingQueue;
 use crate::interrupt;
+use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
 
 /// Starts a thread of a model.
-pub(super) fn spawn<T: Send + 'static>(
+pub(crate) fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> thread::JoinHandle<T> {
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// Two takers, who wait or are still to come, get two elements.
-pub(super) fn every_element_finds_a_taker(queue: impl BlockingQueue<u32> + 'static) {
+/// Two takers, which wait or are still to come, get two elements.
+pub(crate) fn every_element_finds_a_taker(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let takers = [(); 2].map(|()| {
         let queue = Arc::clone(&queue);
@@ -31,7 +31,7 @@ pub(super) fn every_element_finds_a_taker(queue: impl BlockingQueue<u32> + 'stat
 }
 
 /// A putter gets the one place of the queue when it becomes free.
-pub(super) fn a_freed_place_finds_its_putter(queue: impl BlockingQueue<u32> + 'static) {
+pub(crate) fn a_freed_place_finds_its_putter(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     queue.offer(1).unwrap();
     let theirs = Arc::clone(&queue);
@@ -42,9 +42,9 @@ pub(super) fn a_freed_place_finds_its_putter(queue: impl BlockingQueue<u32> + 's
     assert_eq!(queue.len(), 0);
 }
 
-/// Of two takers one is interrupted, perhaps in the moment in which it is signalled: the one
+/// Of two takers one is interrupted, perhaps just when it is signalled: the one
 /// element goes to one of them, and not to nobody.
-pub(super) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
+pub(crate) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let me = interrupt::current();
     let theirs = Arc::clone(&queue);
@@ -64,9 +64,9 @@ pub(super) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32>
     assert_eq!((all, queue.len()), (if mine.is_ok() { 3 } else { 1 }, 0));
 }
 
-/// Of two putters at a queue with one place, one is interrupted, perhaps in the moment in which
+/// Of two putters at a queue with one place, one is interrupted, perhaps just when
 /// it is signalled: the place goes to one of them, and not to nobody.
-pub(super) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
+pub(crate) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     queue.offer(1).unwrap();
     let me = interrupt::current();
@@ -87,8 +87,8 @@ pub(super) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32
     assert_eq!(queue.len(), 1);
 }
 
-/// What a producer did before it put an element is seen by whoever takes it.
-pub(super) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u32> + 'static) {
+/// Whoever takes an element sees what its producer did before it put it.
+pub(crate) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let note = Arc::new(AtomicUsize::new(0));
     let theirs = (Arc::clone(&queue), Arc::clone(&note));

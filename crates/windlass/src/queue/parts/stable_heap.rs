@@ -1,16 +1,17 @@
-//! A binary heap, least on top, in which equals keep their order of arrival.
+//! A binary min-heap in which equal elements keep their order of arrival.
 //!
 //! Unlike `std`'s heap it can remove from the middle, and it compares before it moves: every
-//! operation first walks the path that an element will take, and only then moves anything. A
+//! operation first computes the path that an element will take, and only then moves anything. A
 //! comparison that panics therefore leaves the heap as it was.
 
 use std::cmp::Ordering;
 
-/// The heap. The order is given to each operation, since it may be a closure of the owner's.
+/// A binary min-heap. The order is a parameter of each operation, since the owner may keep it as a
+/// closure.
 #[derive(Debug)]
-pub(super) struct StableHeap<T> {
+pub(crate) struct StableHeap<T> {
     entries: Vec<Entry<T>>,
-    next: u64,
+    next_sequence: u64,
 }
 
 #[derive(Debug)]
@@ -26,38 +27,38 @@ impl<T> Default for StableHeap<T> {
 }
 
 impl<T> StableHeap<T> {
-    pub(super) fn with_capacity(hint: usize) -> Self {
+    pub(crate) fn with_capacity(hint: usize) -> Self {
         Self {
             entries: Vec::with_capacity(hint),
-            next: 0,
+            next_sequence: 0,
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub(super) fn peek(&self) -> Option<&T> {
+    pub(crate) fn peek(&self) -> Option<&T> {
         self.entries.first().map(|entry| &entry.item)
     }
 
-    /// All elements, in the order of the structure.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    /// Returns all elements, in the order of the structure.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|entry| &entry.item)
     }
 
-    pub(super) fn push(&mut self, item: T, compare: impl Fn(&T, &T) -> Ordering) {
+    pub(crate) fn push(&mut self, item: T, compare: impl Fn(&T, &T) -> Ordering) {
         let entry = Entry {
             item,
-            sequence: self.next,
+            sequence: self.next_sequence,
         };
         let path = self.path_up(self.entries.len(), &entry, &compare);
-        self.next += 1;
+        self.next_sequence += 1;
         self.entries.push(entry);
-        self.follow(self.entries.len() - 1, &path);
+        self.sift_along(self.entries.len() - 1, &path);
     }
 
-    pub(super) fn pop(&mut self, compare: impl Fn(&T, &T) -> Ordering) -> Option<T> {
+    pub(crate) fn pop(&mut self, compare: impl Fn(&T, &T) -> Ordering) -> Option<T> {
         if self.entries.is_empty() {
             None
         } else {
@@ -65,27 +66,32 @@ impl<T> StableHeap<T> {
         }
     }
 
-    /// Takes out the element at this place in the order of [`iter`](Self::iter).
-    pub(super) fn remove(&mut self, at: usize, compare: impl Fn(&T, &T) -> Ordering) -> T {
+    /// Removes the element at this index in the order of [`iter`](Self::iter).
+    pub(crate) fn remove(&mut self, at: usize, compare: impl Fn(&T, &T) -> Ordering) -> T {
         let last = self.entries.len() - 1;
         if at == last {
             return self.entries.swap_remove(at).item;
         }
-        // The last element takes the free place, and goes up or down from there.
+        // The last element fills the gap, and sifts up or down from there.
         let filler = &self.entries[last];
         let mut path = self.path_up(at, filler, &compare);
         if path.is_empty() {
             path = self.path_down(at, last, filler, &compare);
         }
         let removed = self.entries.swap_remove(at);
-        self.follow(at, &path);
+        self.sift_along(at, &path);
         removed.item
     }
 
-    /// Keeps what `keep` marks, by place in the order of [`iter`](Self::iter).
-    pub(super) fn retain(&mut self, keep: &[bool], compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    /// Keeps the elements whose verdict is true, in the order of [`iter`](Self::iter); returns the
+    /// others.
+    pub(crate) fn retain(
+        &mut self,
+        verdicts: &[bool],
+        compare: impl Fn(&T, &T) -> Ordering,
+    ) -> Vec<T> {
         let mut removed = Vec::new();
-        let mut verdicts = keep.iter();
+        let mut verdicts = verdicts.iter();
         for entry in std::mem::take(&mut self.entries) {
             if verdicts.next().copied().unwrap_or(true) {
                 self.entries.push(entry);
@@ -95,12 +101,12 @@ impl<T> StableHeap<T> {
         }
         for at in (0..self.entries.len() / 2).rev() {
             let path = self.path_down(at, self.entries.len(), &self.entries[at], &compare);
-            self.follow(at, &path);
+            self.sift_along(at, &path);
         }
         removed
     }
 
-    /// The places that an element put at `at` passes on its way up.
+    /// Returns the indices that an element inserted at `at` passes on its way up.
     fn path_up(
         &self,
         mut at: usize,
@@ -119,7 +125,8 @@ impl<T> StableHeap<T> {
         path
     }
 
-    /// The places that an element put at `at` passes on its way down, among the first `len`.
+    /// Returns the indices that an element inserted at `at` passes on its way down, among the first
+    /// `len`.
     fn path_down(
         &self,
         mut at: usize,
@@ -145,8 +152,8 @@ impl<T> StableHeap<T> {
         }
     }
 
-    /// Moves the element at `at` along the path; those on it move one step the other way.
-    fn follow(&mut self, mut at: usize, path: &[usize]) {
+    /// Moves the element at `at` along the path; those on it move one step in the other direction.
+    fn sift_along(&mut self, mut at: usize, path: &[usize]) {
         for &next in path {
             self.entries.swap(at, next);
             at = next;
@@ -218,7 +225,7 @@ mod tests {
             let removed = heap.remove(at, |a, b| a.0.cmp(&b.0));
             let mut expected = sorted(heap_of(&keys));
             expected.retain(|entry| *entry != removed);
-            assert_eq!(sorted(heap), expected, "without place {at}");
+            assert_eq!(sorted(heap), expected, "without index {at}");
         }
     }
 

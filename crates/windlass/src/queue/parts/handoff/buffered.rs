@@ -1,109 +1,114 @@
-//! Hand-off to whichever of the waiting takers comes first.
+//! Hand-off to any of the takers that wait.
 //!
 //! An element is accepted only if a taker waits that no other element was accepted for. It is then
-//! *promised*, and lies here until a taker comes for it: the one that is woken, or one that happens
-//! to come by sooner, and in whose stead the woken one waits on. So a burst of elements does not
+//! buffered until a taker comes for it: the one that is woken, or one that arrives
+//! sooner, in whose place the woken one waits on. So a burst of elements does not
 //! cost a wake-up each, and short tasks are run by the few threads that are awake.
 //!
-//! What holds whenever the lock is free:
-//! - `promised.len() <= takers.len() + coming`: nothing is accepted that nobody is there for. A
-//!   taker that gives up takes an element along if it would otherwise break this.
-//! - if anything is promised, a taker is coming for it. Whoever has taken one applies the rule of
-//!   wake-ups again to what is left.
-//! - if a putter waits, every taker has been promised an element.
+//! The invariants while the lock is free:
+//! - `accepted.len() <= takers.len() + takers_waking`: nothing is accepted without a taker for it. A
+//!   taker that gives up takes an element along if its leaving would otherwise break this.
+//! - if anything is accepted, a taker is waking for it. Whoever has taken an element applies the rule
+//!   of wake-ups again to what is left.
+//! - if a putter waits, an element has been accepted for every taker.
 //! - elements leave in the order in which they were accepted.
 //!
-//! The newest taker looks out for a while before it goes to sleep. It is the first to be signalled:
-//! so the next of several elements in quick succession wakes nobody.
+//! The newest taker spins before it parks, and is the first to be signalled: so the next of several
+//! elements in quick succession wakes nobody.
 
 use std::collections::VecDeque;
 
-use super::handoff::hold_out;
-use super::lock::QueueLock;
-use super::{PutError, Waiting};
-use crate::interrupt::{Interrupted, ThreadContext, wait_interrupted};
+use super::exchange::wait_for_taker;
+use crate::interrupt::{Interrupted, ThreadContext};
+use crate::queue::blocking_queue::Waiting;
+use crate::queue::error::PutError;
+use crate::queue::parts::queue_lock::QueueLock;
+use crate::queue::parts::wait_limit::WaitLimit;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, mutant, spin_limit};
-use crate::waiting::{Wait, WaitQueue, Wakeup, wait_with_spin};
+use crate::sync::{Deadline, MutexGuard, mutant, spin_limit};
+use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait_with_spin};
 
-/// Where interchangeable takers and putters meet.
-pub(super) struct Promised<T> {
+/// Hand-off of each element to any taker that waits.
+pub(crate) struct BufferedHandoff<T> {
     lock: QueueLock<State<T>>,
-    /// Takers that nothing has been promised to, as last left under the lock: an offer to nobody
-    /// disturbs nobody.
-    shown_free: AtomicUsize,
-    /// The number of the newest taker; one that looks out and sees another's goes to sleep.
+    /// Takers that no element has been accepted for, as last left under the lock: an offer that no
+    /// taker waits for takes no lock.
+    published_free: AtomicUsize,
+    /// The number of the newest taker. A taker that spins and reads another number parks.
     newest: AtomicUsize,
 }
 
 struct State<T> {
-    promised: VecDeque<T>,
-    /// Takers that sleep.
+    accepted: VecDeque<T>,
+    /// Takers that are parked, or spin before they park.
     takers: WaitQueue,
-    /// Takers that have been signalled and are not here yet.
-    coming: usize,
+    /// Takers that were signalled and have not locked the queue since.
+    takers_waking: usize,
     putters: WaitQueue<T>,
 }
 
-impl<T> Default for Promised<T> {
+impl<T> Default for BufferedHandoff<T> {
     fn default() -> Self {
         let state = State {
-            promised: VecDeque::new(),
+            accepted: VecDeque::new(),
             takers: WaitQueue::default(),
-            coming: 0,
+            takers_waking: 0,
             putters: WaitQueue::default(),
         };
         Self {
             lock: QueueLock::new(state),
-            shown_free: AtomicUsize::new(0),
+            published_free: AtomicUsize::new(0),
             newest: AtomicUsize::new(0),
         }
     }
 }
 
 impl<T> State<T> {
-    /// How many takers there are that nothing has been promised to.
+    /// Returns how many takers there are that no element has been accepted for.
     fn free(&self) -> usize {
-        (self.takers.len() + self.coming).saturating_sub(self.promised.len())
+        (self.takers.len() + self.takers_waking).saturating_sub(self.accepted.len())
     }
 
-    /// Whether more is promised than takers are left to come for it.
+    /// Returns whether more is accepted than there are takers for.
     fn is_short_of_takers(&self) -> bool {
-        self.promised.len() > self.takers.len() + self.coming
+        self.accepted.len() > self.takers.len() + self.takers_waking
     }
 
-    /// Signals one more taker if few are coming, measured by how much is promised.
+    /// Signals one more taker if few are waking, measured by how much is accepted.
     fn signal_taker(&mut self) -> Option<Wakeup> {
-        let limit = 1 + self.promised.len().checked_ilog2()? / 2;
-        if self.coming >= limit as usize {
+        let limit = 1 + self.accepted.len().checked_ilog2()? / 2;
+        if self.takers_waking >= limit as usize {
             return None;
         }
         let (wakeup, ()) = self.takers.signal_newest()?;
-        self.coming += 1;
+        self.takers_waking += 1;
         Some(wakeup)
     }
 }
 
-impl<T: Send> Promised<T> {
-    /// Promises the element to a taker, at once or, with a deadline, when one comes.
-    pub(super) fn put_by(&self, item: T, deadline: Option<Deadline>) -> Result<(), PutError<T>> {
-        if deadline.is_none() && self.shown_free.load(Ordering::Acquire) == 0 {
+type Guard<'a, T> = MutexGuard<'a, State<T>>;
+
+impl<T: Send> BufferedHandoff<T> {
+    /// Hands the element to the takers, waiting for one no longer than `limit`.
+    pub(crate) fn put(&self, item: T, limit: WaitLimit) -> Result<(), PutError<T>> {
+        let nobody_waits = || self.published_free.load(Ordering::Acquire) == 0;
+        if limit == WaitLimit::NoWait && nobody_waits() {
             return Err(PutError::Full(item));
         }
         let mut state = self.lock.lock();
         if state.free() > 0 {
-            state.promised.push_back(item);
-            // Mutant: the takers sleep on.
+            state.accepted.push_back(item);
+            // Mutant: the takers stay parked.
             let wakes = !mutant!("promise_wakes_nobody");
             let wakeup = wakes.then(|| state.signal_taker()).flatten();
-            self.show(&state);
+            self.publish(&state);
             drop(state);
             drop(wakeup);
             return Ok(());
         }
-        match deadline {
+        match limit.deadline() {
             None => Err(PutError::Full(item)),
-            Some(deadline) => hold_out(
+            Some(deadline) => wait_for_taker(
                 &self.lock,
                 state,
                 |state| &mut state.putters,
@@ -113,68 +118,88 @@ impl<T: Send> Promised<T> {
         }
     }
 
-    /// Takes an element, at once from a putter or, with a deadline, when one is promised.
-    pub(super) fn take_by(&self, deadline: Option<Deadline>) -> Result<Option<T>, Interrupted> {
+    /// Receives an element from a putter that waits, or from those that are accepted, waiting for one
+    /// no longer than `limit`.
+    pub(crate) fn take(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
         let mut state = self.lock.lock();
         if let Some((wakeup, item)) = state.putters.signal_newest() {
-            // In exchange for the oldest that is promised: its putter may be the same, and a
+            // In exchange for the oldest that is accepted: its putter may be the same, and a
             // consumer sees the elements of one producer in order.
-            state.promised.push_back(item);
+            state.accepted.push_back(item);
             // Mutant: a producer's element overtakes its last one.
             let item = if mutant!("putter_overtakes_its_promise") {
-                state.promised.pop_back()
+                state.accepted.pop_back()
             } else {
-                state.promised.pop_front()
+                state.accepted.pop_front()
             };
             drop(state);
             drop(wakeup);
             return Ok(item);
         }
-        let Some(deadline) = deadline else {
-            return Ok(None);
-        };
+        match limit.deadline() {
+            None => Ok(None),
+            Some(deadline) => self.take_accepted(state, deadline),
+        }
+    }
+
+    /// Takes an element that is accepted, waiting for one until the deadline.
+    fn take_accepted<'a>(
+        &'a self,
+        mut state: Guard<'a, T>,
+        deadline: Deadline,
+    ) -> Result<Option<T>, Interrupted> {
         loop {
-            if let Some(item) = state.promised.pop_front() {
-                // Mutant: what is left is fetched by nobody.
+            if let Some(item) = state.accepted.pop_front() {
+                // Mutant: what is left is taken by nobody.
                 let wakes = !mutant!("promise_is_not_passed_on");
                 let wakeup = wakes.then(|| state.signal_taker()).flatten();
-                self.show(&state);
+                self.publish(&state);
                 drop(state);
                 drop(wakeup);
                 return Ok(Some(item));
             }
             if deadline.has_passed() {
-                self.show(&state);
+                self.publish(&state);
                 drop(state);
-                return ended(wait_interrupted());
+                return without_element(WaitOutcome::expired());
             }
-            self.shown_free.store(state.free() + 1, Ordering::Release);
-            let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
-            self.newest.store(number, Ordering::Relaxed);
-            let waited = wait_with_spin(
-                (self.lock.mutex(), state),
-                |state| &mut state.takers,
-                (),
-                deadline,
-                |me| self.look_out(me, number),
-            );
-            state = waited.guard;
-            // Mutant: a taker that gives up leaves what it was promised to nobody.
+            let (relocked, outcome) = self.wait_as_newest(state, deadline);
+            state = relocked;
+            // Mutant: a taker that gives up leaves what was accepted for it to nobody.
             let stays = !mutant!("taker_breaks_its_promise") && state.is_short_of_takers();
-            match waited.how {
-                Wait::Signalled => state.coming -= 1,
-                how if stays => keep_interrupt(how),
-                how => {
-                    self.show(&state);
+            match outcome {
+                WaitOutcome::Signalled => state.takers_waking -= 1,
+                outcome if stays => restore_interrupt(outcome),
+                outcome => {
+                    self.publish(&state);
                     drop(state);
-                    return ended(how == Wait::Interrupted);
+                    return without_element(outcome);
                 }
             }
         }
     }
 
-    /// Looks out for a signal for a short while, as long as no newer taker does.
-    fn look_out(&self, me: &ThreadContext, number: usize) {
+    /// Waits for a signal, spinning at first while no newer taker does.
+    fn wait_as_newest<'a>(
+        &'a self,
+        state: Guard<'a, T>,
+        deadline: Deadline,
+    ) -> (Guard<'a, T>, WaitOutcome) {
+        self.published_free
+            .store(state.free() + 1, Ordering::Release);
+        let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
+        self.newest.store(number, Ordering::Relaxed);
+        let waited = wait_with_spin(
+            (self.lock.mutex(), state),
+            |state| &mut state.takers,
+            (),
+            deadline,
+            |me| self.spin_for_signal(me, number),
+        );
+        (waited.guard, waited.outcome)
+    }
+
+    fn spin_for_signal(&self, me: &ThreadContext, number: usize) {
         for _ in 0..spin_limit() {
             if me.is_signalled() || self.newest.load(Ordering::Relaxed) != number {
                 break;
@@ -183,11 +208,11 @@ impl<T: Send> Promised<T> {
         }
     }
 
-    fn show(&self, state: &State<T>) {
-        self.shown_free.store(state.free(), Ordering::Release);
+    fn publish(&self, state: &State<T>) {
+        self.published_free.store(state.free(), Ordering::Release);
     }
 
-    pub(super) fn waiting(&self) -> Waiting {
+    pub(crate) fn waiting(&self) -> Waiting {
         let state = self.lock.lock();
         Waiting {
             takers: state.free(),
@@ -196,19 +221,18 @@ impl<T: Send> Promised<T> {
     }
 }
 
-/// What a taker has to say that waited in vain.
-fn ended<T>(is_interrupted: bool) -> Result<Option<T>, Interrupted> {
-    if is_interrupted {
-        Err(Interrupted)
-    } else {
-        Ok(None)
+/// Returns what a taker reports that leaves without an element.
+fn without_element<T>(outcome: WaitOutcome) -> Result<Option<T>, Interrupted> {
+    match outcome {
+        WaitOutcome::Interrupted => Err(Interrupted),
+        WaitOutcome::TimedOut | WaitOutcome::Signalled => Ok(None),
     }
 }
 
-/// Leaves the interrupt that ended a wait to the next one, since this one has not been in vain.
-fn keep_interrupt(how: Wait) {
+/// Leaves the interrupt that ended a wait pending, since the taker goes on to take an element.
+fn restore_interrupt(outcome: WaitOutcome) {
     // Mutant: the interrupt is lost.
-    if how == Wait::Interrupted && !mutant!("kept_promise_loses_the_interrupt") {
+    if outcome == WaitOutcome::Interrupted && !mutant!("kept_promise_loses_the_interrupt") {
         ThreadContext::with_current(|me| {
             if me.wait_ended_by_interrupt() {
                 me.set_interrupted();
@@ -224,7 +248,7 @@ mod models {
     use std::time::Duration;
 
     use crate::interrupt;
-    use crate::queue::scenarios::spawn;
+    use crate::queue::parts::scenarios::spawn;
     use crate::queue::{BlockingQueue, SynchronousQueue};
     use crate::sync::model;
 
@@ -278,11 +302,11 @@ mod models {
         });
     }
 
-    /// Not under shuttle, where a timed wait may be one without end: then who lets the takers go waits
-    /// for them for ever, if they have gone by themselves.
+    /// Not under shuttle, where a timed wait may last forever: the timed offer at the end would then
+    /// wait for takers that have left by themselves.
     #[cfg(not(shuttle))]
     #[test]
-    fn a_taker_whose_time_is_up_keeps_its_promise() {
+    fn a_taker_whose_time_is_up_takes_what_was_accepted_for_it() {
         model(|| {
             let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let takers = [(); 2].map(|()| {
@@ -290,7 +314,7 @@ mod models {
                 spawn(move || queue.poll_timeout(HOUR).unwrap().unwrap_or(0))
             });
             let accepted = [1, 2].map(|item| queue.offer(item).map_or(0, |()| item));
-            // Outside of a model nobody's time is ever up: let go who has got nothing.
+            // Outside of a model no time-out elapses: release the takers that have got nothing.
             for _ in accepted.iter().filter(|item| **item == 0) {
                 let _ = queue.offer_timeout(0, HOUR);
             }
@@ -300,7 +324,7 @@ mod models {
     }
 
     #[test]
-    fn a_taker_that_keeps_its_promise_keeps_its_interrupt() {
+    fn an_interrupted_taker_that_takes_an_element_keeps_its_interrupt() {
         model(|| {
             let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
             let me = interrupt::current();

@@ -1,83 +1,109 @@
-//! Queues that are another queue with a name and a set-up of their own.
+//! Queues that wrap another queue under a name and with a configuration of their own.
 
-/// Implements [`BlockingQueue`](super::BlockingQueue) and `Debug` by passing everything on.
-///
-/// The `Debug` form names the queue, its length and its first elements.
+/// Implements [`BlockingQueue`](crate::queue::BlockingQueue) and `Debug` for a queue by calls to the
+/// queue that it wraps.
 macro_rules! delegate_queue {
     ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
-        impl<$T: Send $(+ $bound)?> BlockingQueue<$T> for $name<$T> {
+        impl<$T: Send $(+ $bound)?> $crate::queue::BlockingQueue<$T> for $name<$T> {
             #[inline]
-            fn offer(&self, item: $T) -> Result<(), PutError<$T>> {
+            fn offer(&self, item: $T) -> Result<(), $crate::queue::PutError<$T>> {
                 let $queue = self;
                 ($inner).offer(item)
             }
-            fn offer_timeout(&self, item: $T, timeout: Duration) -> Result<(), PutError<$T>> {
+
+            fn offer_timeout(
+                &self,
+                item: $T,
+                timeout: std::time::Duration,
+            ) -> Result<(), $crate::queue::PutError<$T>> {
                 let $queue = self;
                 ($inner).offer_timeout(item, timeout)
             }
-            fn put(&self, item: $T) -> Result<(), PutError<$T>> {
+
+            fn put(&self, item: $T) -> Result<(), $crate::queue::PutError<$T>> {
                 let $queue = self;
                 ($inner).put(item)
             }
+
             #[inline]
             fn poll(&self) -> Option<$T> {
                 let $queue = self;
                 ($inner).poll()
             }
-            fn poll_timeout(&self, timeout: Duration) -> Result<Option<$T>, Interrupted> {
+
+            fn poll_timeout(
+                &self,
+                timeout: std::time::Duration,
+            ) -> Result<Option<$T>, $crate::interrupt::Interrupted> {
                 let $queue = self;
                 ($inner).poll_timeout(timeout)
             }
-            fn take(&self) -> Result<$T, Interrupted> {
+
+            fn take(&self) -> Result<$T, $crate::interrupt::Interrupted> {
                 let $queue = self;
                 ($inner).take()
             }
+
             fn drain(&self, max: usize) -> Vec<$T> {
                 let $queue = self;
                 ($inner).drain(max)
             }
+
             fn drain_all(&self) -> Vec<$T> {
                 let $queue = self;
                 ($inner).drain_all()
             }
+
             fn remove_first(&self, wanted: &mut dyn FnMut(&$T) -> bool) -> Option<$T> {
                 let $queue = self;
                 ($inner).remove_first(wanted)
             }
+
             fn retain(&self, keep: &mut dyn FnMut(&$T) -> bool) -> Vec<$T> {
                 let $queue = self;
                 ($inner).retain(keep)
             }
+
             fn for_each(&self, f: &mut dyn FnMut(&$T)) {
                 let $queue = self;
                 ($inner).for_each(f);
             }
+
             fn peek(&self, f: &mut dyn FnMut(&$T)) {
                 let $queue = self;
                 ($inner).peek(f);
             }
+
             fn len(&self) -> usize {
                 let $queue = self;
                 ($inner).len()
             }
+
             fn remaining_capacity(&self) -> Option<usize> {
                 let $queue = self;
                 ($inner).remaining_capacity()
             }
-            fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+
+            fn set_capacity(
+                &self,
+                capacity: usize,
+            ) -> Result<Option<usize>, $crate::queue::CapacityError> {
                 let $queue = self;
                 ($inner).set_capacity(capacity)
             }
-            fn waiting(&self) -> Option<Waiting> {
+
+            fn waiting(&self) -> Option<$crate::queue::Waiting> {
                 let $queue = self;
                 ($inner).waiting()
             }
         }
 
-        impl<$T: Send + fmt::Debug $(+ $bound)?> fmt::Debug for $name<$T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                $crate::queue::describe(self, stringify!($name), f)
+        impl<$T: Send + std::fmt::Debug $(+ $bound)?> std::fmt::Debug for $name<$T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::queue::parts::describe::describe(self, stringify!($name), f)
             }
         }
     };
 }
+
+pub(crate) use delegate_queue;

@@ -1,25 +1,25 @@
-//! A run of elements in one piece of memory: in at the tail, out at the head.
+//! A run of elements in one allocation: pushed at the tail, popped at the head.
 //!
 //! It does what a `VecDeque` that is never filled beyond its capacity does, without three things
-//! that cost more than all the rest of a queue's hot path: it does not wrap around, it has no way
-//! to grow that an element would have to be kept safe from, and it moves an element in one step
-//! from where it lies to where it is wanted. A ring hands elements out in an `Option` that it puts
-//! together from parts, and processors stall where parts are written and the whole is read at once.
+//! that cost more than the rest of a queue's hot path: it does not wrap around, it has no growth path
+//! that an element has to be saved from, and it moves an element in one copy from its slot to its
+//! destination. A ring returns elements in an `Option` that it assembles from parts, and processors
+//! stall where parts are written and the whole is read at once.
 //!
 //! The invariant: `head <= tail <= slots.len()`, and exactly the slots from `head` to `tail` hold an
 //! element.
 
 #![expect(
     unsafe_code,
-    reason = "elements lie in memory that is only partly filled"
+    reason = "elements lie in memory that is only partly initialised"
 )]
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The run of elements; as it is made it has no memory, and so no room.
+/// A run of elements. By default it has no memory, and so no room.
 #[derive(Debug)]
-pub(super) struct Block<T> {
+pub(crate) struct Block<T> {
     slots: Box<[MaybeUninit<T>]>,
     head: usize,
     tail: usize,
@@ -32,7 +32,7 @@ impl<T> Default for Block<T> {
 }
 
 impl<T> Block<T> {
-    pub(super) fn with_capacity(capacity: usize) -> Self {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self {
             slots: Box::new_uninit_slice(capacity),
             head: 0,
@@ -40,61 +40,71 @@ impl<T> Block<T> {
         }
     }
 
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.slots.len()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.tail - self.head
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
 
-    /// Whether there is no room behind the last element.
+    /// Returns whether there is no room behind the last element.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.tail == self.slots.len()
     }
 
-    /// Makes an element, in its place behind the last one; there is room.
+    /// Pushes the element that `make` returns, created in its slot.
+    ///
+    /// # Panics
+    ///
+    /// If the block is full.
     #[inline]
-    pub(super) fn push_with(&mut self, make: impl FnOnce() -> T) {
+    pub(crate) fn push_with(&mut self, make: impl FnOnce() -> T) {
         let slot = &mut self.slots[self.tail];
         slot.write(make());
         self.tail += 1;
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<T> {
+    pub(crate) fn pop(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
-        // SAFETY: the slot at `head` holds an element, and belongs to it no longer after this.
+        // SAFETY: the slot at `head` holds an element; the next line excludes the slot from those
+        // that do, so it is read once.
         let item = unsafe { self.slots[self.head].assume_init_read() };
         self.head += 1;
         if self.head == self.tail {
-            // From the start again, in memory that this core has at hand.
+            // Start over, in memory that is in this core's cache.
             (self.head, self.tail) = (0, 0);
         }
         Some(item)
     }
 
-    pub(super) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         let filled = &self.slots[self.head..self.tail];
-        // SAFETY: these slots hold elements, and `MaybeUninit<T>` lies in memory as `T` does.
+        // SAFETY: these slots hold elements, and `MaybeUninit<T>` has the layout of `T`.
         unsafe { &*(ptr::from_ref(filled) as *const [T]) }
     }
 
-    /// Takes out the element at this place; there is one.
-    pub(super) fn remove(&mut self, at: usize) -> T {
+    /// Removes the element at this index.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub(crate) fn remove(&mut self, index: usize) -> T {
         let filled = &mut self.slots[self.head..self.tail];
-        // SAFETY: the slot holds an element, which the next line overwrites or leaves behind `tail`.
-        let item = unsafe { filled[at].assume_init_read() };
-        // Those behind it move up. To copy a slot is to move the element in it.
-        filled[at..].rotate_left(1);
+        // SAFETY: the slot holds an element. The rotation moves the slot behind the new `tail`, so it
+        // is read once.
+        let item = unsafe { filled[index].assume_init_read() };
+        // Copying a slot moves the element in it.
+        filled[index..].rotate_left(1);
         self.tail -= 1;
         item
     }
@@ -125,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_leave_in_the_order_in_which_they_came() {
+    fn elements_are_popped_in_the_order_in_which_they_were_pushed() {
         let mut block = filled(3, [1, 2, 3]);
         assert!(block.is_full());
         assert_eq!((block.capacity(), block.len()), (3, 3));
@@ -138,7 +148,7 @@ mod tests {
     fn an_emptied_block_has_all_its_room_again() {
         let mut block = filled(2, [1, 2]);
         assert!(block.pop().is_some());
-        assert!(block.is_full(), "the place before the head is not room");
+        assert!(block.is_full(), "the slot before the head is not room");
         assert!(block.pop().is_some());
         assert!(!block.is_full());
         block.push_with(|| Rc::new(3));
@@ -147,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn any_place_can_be_removed() {
+    fn any_element_can_be_removed() {
         for at in 0..4 {
             let mut block = filled(8, 0..5);
             assert_eq!(block.pop().as_deref(), Some(&0));
@@ -183,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_that_panics_leaves_its_place_empty() {
+    fn a_closure_that_panics_leaves_its_slot_empty() {
         let mut block = filled(2, [1]);
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             block.push_with(|| panic!("no element"));

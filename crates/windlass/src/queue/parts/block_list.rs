@@ -1,8 +1,8 @@
-//! A sequence in blocks: elements lie inline, and a long queue costs no more than it holds.
+//! A sequence in blocks: elements lie inline, and a long queue takes no more memory than it holds.
 //!
 //! A plain ring doubles when it is full, which copies everything and leaves up to half of the
-//! memory unused; a linked list allocates for each element. Blocks of [`BLOCK`] elements do
-//! neither. Blocks that have become empty are kept, a few of them, and used again.
+//! memory unused; a linked list allocates for each element. BlockList of [`BLOCK_LEN`] elements do
+//! neither. A few of the blocks that have become empty are recycled.
 
 use std::collections::VecDeque;
 
@@ -10,30 +10,30 @@ use super::block::Block;
 use super::sequence::Sequence;
 
 /// Elements in a block.
-const BLOCK: usize = 128;
+const BLOCK_LEN: usize = 128;
 
-/// Empty blocks that are kept for later.
-const SPARE: usize = 4;
+/// Empty blocks that are kept for reuse.
+const MAX_SPARE: usize = 4;
 
-/// The sequence: first `head`, then `middle`, then `tail`.
+/// A sequence in blocks: first `head`, then `middle`, then `tail`.
 ///
-/// Elements enter at the tail and leave at the head, which is therefore filled only by turning
-/// another block into it. So neither end has to look for its block.
+/// Elements are pushed to the tail and popped from the head, which is refilled only by moving
+/// another block into it. So neither end has to search for its block.
 ///
-/// In memory the length lies between the ends: whoever uses one of them needs it too, and has both on
+/// In memory the length lies between the ends: each end is used together with it, and so both are on
 /// one cache line or two.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Blocks<T> {
+pub(crate) struct BlockList<T> {
     head: Block<T>,
     len: usize,
     tail: Block<T>,
-    /// Blocks between the ends; none of them is empty.
+    /// BlockList between the ends; none of them is empty.
     middle: VecDeque<Block<T>>,
     spare: Vec<Block<T>>,
 }
 
-impl<T> Default for Blocks<T> {
+impl<T> Default for BlockList<T> {
     fn default() -> Self {
         Self {
             head: Block::default(),
@@ -45,19 +45,19 @@ impl<T> Default for Blocks<T> {
     }
 }
 
-impl<T> Blocks<T> {
-    /// Puts an empty block with room for more in the place of the tail, which is full.
+impl<T> BlockList<T> {
+    /// Replaces the tail, which is full, by an empty block.
     #[cold]
     fn next_tail(&mut self) {
         let block = self.spare.pop();
-        let block = block.unwrap_or_else(|| Block::with_capacity(BLOCK));
+        let block = block.unwrap_or_else(|| Block::with_capacity(BLOCK_LEN));
         let full = std::mem::replace(&mut self.tail, block);
         if !full.is_empty() {
             self.middle.push_back(full);
         }
     }
 
-    /// Puts the next block in the place of the head, which is empty.
+    /// Replaces the head, which is empty, by the next block.
     #[cold]
     fn next_head(&mut self) {
         let next = match self.middle.pop_front() {
@@ -65,11 +65,11 @@ impl<T> Blocks<T> {
             None => std::mem::take(&mut self.tail),
         };
         let empty = std::mem::replace(&mut self.head, next);
-        self.keep(empty);
+        self.recycle(empty);
     }
 
-    fn keep(&mut self, block: Block<T>) {
-        if block.capacity() > 0 && self.spare.len() < SPARE {
+    fn recycle(&mut self, block: Block<T>) {
+        if block.capacity() > 0 && self.spare.len() < MAX_SPARE {
             self.spare.push(block);
         }
     }
@@ -79,7 +79,7 @@ impl<T> Blocks<T> {
         ends(&self.head).chain(&self.middle).chain(ends(&self.tail))
     }
 
-    /// Takes everything out, in order.
+    /// Removes everything, in order.
     fn drain(&mut self) -> Vec<T> {
         let mut items = Vec::with_capacity(self.len);
         items.extend(std::iter::from_fn(|| self.pop()));
@@ -87,7 +87,7 @@ impl<T> Blocks<T> {
     }
 }
 
-impl<T> Sequence for Blocks<T> {
+impl<T> Sequence for BlockList<T> {
     type Item = T;
 
     #[inline]
@@ -120,17 +120,17 @@ impl<T> Sequence for Blocks<T> {
         self.blocks().flat_map(Block::as_slice)
     }
 
-    fn remove(&mut self, mut at: usize) -> Option<T> {
+    fn remove(&mut self, mut index: usize) -> Option<T> {
         let ends = |block| std::iter::once(block);
         let mut blocks = ends(&mut self.head)
             .chain(&mut self.middle)
             .chain(ends(&mut self.tail));
         let block = blocks.find(|block| {
-            let here = at < block.len();
-            at -= if here { 0 } else { block.len() };
+            let here = index < block.len();
+            index -= if here { 0 } else { block.len() };
             here
         })?;
-        let item = block.remove(at);
+        let item = block.remove(index);
         self.len -= 1;
         self.middle.retain(|block| !block.is_empty());
         Some(item)
@@ -153,31 +153,31 @@ impl<T> Sequence for Blocks<T> {
 mod tests {
     use std::rc::Rc;
 
-    use super::{BLOCK, Blocks, SPARE};
-    use crate::queue::sequence::Sequence;
+    use super::{BLOCK_LEN, BlockList, MAX_SPARE};
+    use crate::queue::parts::sequence::Sequence;
 
-    fn filled(count: usize) -> Blocks<usize> {
-        let mut blocks = Blocks::default();
+    fn filled(count: usize) -> BlockList<usize> {
+        let mut blocks = BlockList::default();
         (0..count).for_each(|item| blocks.push(item));
         blocks
     }
 
     #[test]
     fn elements_leave_in_order_across_blocks() {
-        let mut blocks = filled(3 * BLOCK + 7);
-        assert_eq!(blocks.len(), 3 * BLOCK + 7);
+        let mut blocks = filled(3 * BLOCK_LEN + 7);
+        assert_eq!(blocks.len(), 3 * BLOCK_LEN + 7);
         assert_eq!(blocks.iter().next(), Some(&0));
         let drained = blocks.drain();
-        assert!(drained.iter().copied().eq(0..3 * BLOCK + 7));
+        assert!(drained.iter().copied().eq(0..3 * BLOCK_LEN + 7));
         assert_eq!((blocks.len(), blocks.pop()), (0, None));
         blocks.push(1);
         assert_eq!(blocks.pop(), Some(1));
     }
 
     #[test]
-    fn any_place_can_be_removed() {
-        for count in [1, BLOCK, BLOCK + 1, 2 * BLOCK + 3] {
-            for at in [0, 1, BLOCK - 1, BLOCK, count - 1] {
+    fn any_element_can_be_removed() {
+        for count in [1, BLOCK_LEN, BLOCK_LEN + 1, 2 * BLOCK_LEN + 3] {
+            for at in [0, 1, BLOCK_LEN - 1, BLOCK_LEN, count - 1] {
                 let mut blocks = filled(count);
                 let mut expected: Vec<usize> = (0..count).collect();
                 let removed = (at < count).then(|| expected.remove(at));
@@ -193,43 +193,48 @@ mod tests {
 
     #[test]
     fn retaining_splits_in_order() {
-        let mut blocks = filled(2 * BLOCK + 5);
-        let mut verdicts = (0..2 * BLOCK + 5).map(|item| item % 3 == 0);
+        let mut blocks = filled(2 * BLOCK_LEN + 5);
+        let mut verdicts = (0..2 * BLOCK_LEN + 5).map(|item| item % 3 == 0);
         let removed = blocks.retain(&mut verdicts);
         assert!(
             removed
                 .iter()
                 .copied()
-                .eq((0..2 * BLOCK + 5).filter(|item| item % 3 != 0))
+                .eq((0..2 * BLOCK_LEN + 5).filter(|item| item % 3 != 0))
         );
         assert!(
             blocks
                 .iter()
                 .copied()
-                .eq((0..2 * BLOCK + 5).filter(|item| item % 3 == 0))
+                .eq((0..2 * BLOCK_LEN + 5).filter(|item| item % 3 == 0))
         );
     }
 
     #[test]
     fn a_long_sequence_lies_in_full_blocks_of_one_size() {
-        let blocks = filled(3 * BLOCK + 7);
+        let blocks = filled(3 * BLOCK_LEN + 7);
         let sizes = blocks.blocks().map(|block| (block.len(), block.capacity()));
-        let full = (BLOCK, BLOCK);
-        assert!(sizes.eq([(0, 0), full, full, full, (7, BLOCK)]));
+        let full = (BLOCK_LEN, BLOCK_LEN);
+        assert!(sizes.eq([(0, 0), full, full, full, (7, BLOCK_LEN)]));
     }
 
     #[test]
-    fn a_few_empty_blocks_are_kept_and_used_again() {
-        let mut blocks = filled((SPARE + 3) * BLOCK);
+    fn a_few_empty_blocks_are_recycled() {
+        let mut blocks = filled((MAX_SPARE + 3) * BLOCK_LEN);
         blocks.drain();
-        assert_eq!(blocks.spare.len(), SPARE);
-        assert!(blocks.spare.iter().all(|block| block.capacity() == BLOCK));
+        assert_eq!(blocks.spare.len(), MAX_SPARE);
+        assert!(
+            blocks
+                .spare
+                .iter()
+                .all(|block| block.capacity() == BLOCK_LEN)
+        );
         blocks.push(1);
-        assert_eq!(blocks.spare.len(), SPARE - 1);
+        assert_eq!(blocks.spare.len(), MAX_SPARE - 1);
     }
 
     #[test]
-    fn a_place_without_memory_is_not_kept() {
+    fn a_block_without_memory_is_not_recycled() {
         let mut blocks = filled(0);
         assert_eq!(blocks.pop(), None);
         assert!(blocks.spare.is_empty());
@@ -238,10 +243,10 @@ mod tests {
     #[test]
     fn what_is_left_is_dropped_with_the_sequence() {
         let witness = Rc::new(());
-        let mut blocks = Blocks::default();
-        (0..2 * BLOCK).for_each(|_| blocks.push(Rc::clone(&witness)));
+        let mut blocks = BlockList::default();
+        (0..2 * BLOCK_LEN).for_each(|_| blocks.push(Rc::clone(&witness)));
         assert!(blocks.pop().is_some());
-        assert_eq!(Rc::strong_count(&witness), 2 * BLOCK);
+        assert_eq!(Rc::strong_count(&witness), 2 * BLOCK_LEN);
         drop(blocks);
         assert_eq!(Rc::strong_count(&witness), 1);
     }

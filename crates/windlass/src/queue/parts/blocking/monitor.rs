@@ -1,0 +1,179 @@
+//! The lock around a discipline, and the changes under it that do not wait.
+
+use std::fmt;
+
+use super::state::{State, Wakeups};
+use crate::queue::discipline::Discipline;
+use crate::queue::fairness::Fairness;
+use crate::queue::parts::interrupt_precedence::InterruptPrecedence;
+use crate::queue::parts::queue_lock::QueueLock;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{MutexGuard, mutant};
+use crate::waiting::Wakeup;
+
+/// Stands for "no bound" in the atomic that publishes the capacity.
+const UNBOUNDED: usize = usize::MAX;
+
+/// A [`BlockingQueue`](crate::queue::BlockingQueue) made of a [`Discipline`].
+///
+/// A pending interrupt ends every call that can wait, `take`, `put` and the timed forms, even where
+/// it need not wait.
+///
+/// See [`Discipline`] for an example.
+pub struct Blocking<D: Discipline> {
+    pub(super) lock: QueueLock<State<D>>,
+    pub(super) fairness: Fairness,
+    pub(super) precedence: InterruptPrecedence,
+    pub(super) admission: Admission,
+    /// The length and the capacity as last left under the lock: so `len` and `remaining_capacity` can
+    /// be called from inside a predicate, and take no lock.
+    published_len: AtomicUsize,
+    published_capacity: AtomicUsize,
+}
+
+/// Whether the discipline's admission rule has to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// Every element is admitted: a full queue rejects without taking the lock.
+    All,
+    /// [`Discipline::admits`] decides.
+    ByDiscipline,
+}
+
+pub(super) type Guard<'a, D> = MutexGuard<'a, State<D>>;
+
+impl<D: Discipline> Blocking<D> {
+    /// Creates a queue that serves waiting threads as they come.
+    pub fn new(discipline: D) -> Self {
+        Self::configured(discipline, Fairness::Unfair, InterruptPrecedence::Always)
+    }
+
+    /// Creates a queue that serves waiting threads with this fairness.
+    pub fn with_fairness(discipline: D, fairness: Fairness) -> Self {
+        Self::configured(discipline, fairness, InterruptPrecedence::Always)
+    }
+
+    pub(crate) fn configured(
+        discipline: D,
+        fairness: Fairness,
+        precedence: InterruptPrecedence,
+    ) -> Self {
+        let (len, capacity) = (discipline.len(), discipline.capacity().unwrap_or(UNBOUNDED));
+        Self {
+            lock: QueueLock::new(State::new(discipline)),
+            fairness,
+            precedence,
+            admission: Admission::ByDiscipline,
+            published_len: AtomicUsize::new(len),
+            published_capacity: AtomicUsize::new(capacity),
+        }
+    }
+
+    /// Declares that the discipline admits every element that there is room for.
+    pub(crate) fn admitting_all(self) -> Self {
+        Self {
+            admission: Admission::All,
+            ..self
+        }
+    }
+
+    /// Returns the fairness that this queue was created with.
+    pub const fn fairness(&self) -> Fairness {
+        self.fairness
+    }
+
+    /// Takes the discipline out, with all that is queued.
+    pub fn into_inner(self) -> D {
+        self.lock.into_inner().items
+    }
+
+    /// Runs `f` on the locked data, publishes the new length, and wakes whom `f` signalled.
+    pub(crate) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
+        let mut guard = self.lock.lock();
+        let (result, wakeups) = {
+            let mut state = self.lock.enter(&mut guard);
+            let done = f(&mut state);
+            self.publish(&state.items);
+            done
+        };
+        drop(guard);
+        drop(wakeups);
+        result
+    }
+
+    /// Inserts into a queue that has no bound and admits everything.
+    #[inline]
+    pub(crate) fn push(&self, item: D::Item) {
+        let mut guard = self.lock.lock();
+        let mut state = self.lock.enter(&mut guard);
+        let wakeup = state.push(self.fairness, |items| items.push(item));
+        self.publish(&state.items);
+        drop(state);
+        drop(guard);
+        drop(wakeup);
+    }
+
+    /// Removes an element with `remove`, and signals those who wait for its place.
+    #[inline]
+    pub(crate) fn remove_with(
+        &self,
+        remove: impl FnOnce(&mut D) -> Option<D::Item>,
+    ) -> Option<D::Item> {
+        let mut guard = self.lock.lock();
+        let mut state = self.lock.enter(&mut guard);
+        let removed = remove(&mut state.items);
+        let wakeups = self.after_removal(&mut state, usize::from(removed.is_some()));
+        drop(state);
+        drop(guard);
+        drop(wakeups);
+        removed
+    }
+
+    /// Removes the element at the index that `find` returns.
+    pub(crate) fn remove_where(&self, find: impl FnOnce(&D) -> Option<usize>) -> Option<D::Item> {
+        self.remove_with(|items| find(items).map(|index| items.remove(index)))
+    }
+
+    /// Publishes the new length, and signals putters and the next taker after a removal.
+    #[inline]
+    pub(super) fn after_removal(
+        &self,
+        state: &mut State<D>,
+        freed: usize,
+    ) -> (Wakeups, Option<Wakeup>) {
+        self.publish(&state.items);
+        // Mutants: putters, or the next leader, stay parked after a removal.
+        let freed = mutant!("removal_signals_no_putter", 0, freed);
+        let signals_taker = !mutant!("leader_takes_without_heir");
+        (
+            state.signal_putters(freed, self.fairness),
+            signals_taker
+                .then(|| state.signal_next_taker(self.fairness))
+                .flatten(),
+        )
+    }
+
+    pub(super) fn publish(&self, items: &D) {
+        self.published_len.store(items.len(), Ordering::Release);
+        self.published_capacity
+            .store(items.capacity().unwrap_or(UNBOUNDED), Ordering::Release);
+    }
+
+    pub(super) fn published_len(&self) -> usize {
+        self.published_len.load(Ordering::Acquire)
+    }
+
+    pub(super) fn published_room(&self) -> Option<usize> {
+        let capacity = self.published_capacity.load(Ordering::Acquire);
+        (capacity != UNBOUNDED).then(|| capacity.saturating_sub(self.published_len()))
+    }
+}
+
+impl<D: Discipline> fmt::Debug for Blocking<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocking")
+            .field("len", &self.published_len())
+            .field("remaining_capacity", &self.published_room())
+            .finish_non_exhaustive()
+    }
+}

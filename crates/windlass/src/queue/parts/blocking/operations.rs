@@ -1,0 +1,117 @@
+//! The queue as a [`BlockingQueue`].
+
+use std::time::Duration;
+
+use super::monitor::Blocking;
+use crate::interrupt::Interrupted;
+use crate::queue::blocking_queue::{BlockingQueue, Waiting};
+use crate::queue::discipline::Discipline;
+use crate::queue::error::{CapacityError, PutError};
+use crate::queue::parts::wait_limit::WaitLimit;
+use crate::sync::clock;
+
+impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
+    fn offer(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
+        self.insert(item, WaitLimit::NoWait, D::push)
+    }
+
+    fn offer_timeout(&self, item: D::Item, timeout: Duration) -> Result<(), PutError<D::Item>> {
+        self.insert(item, WaitLimit::timeout(timeout), D::push)
+    }
+
+    fn put(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
+        self.insert(item, WaitLimit::Forever, D::push)
+    }
+
+    fn poll(&self) -> Option<D::Item> {
+        self.extract(WaitLimit::NoWait, D::pop).unwrap_or(None)
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<D::Item>, Interrupted> {
+        self.extract(WaitLimit::timeout(timeout), D::pop)
+    }
+
+    fn take(&self) -> Result<D::Item, Interrupted> {
+        loop {
+            if let Some(item) = self.extract(WaitLimit::Forever, D::pop)? {
+                return Ok(item);
+            }
+        }
+    }
+
+    fn drain(&self, max: usize) -> Vec<D::Item> {
+        self.with(|state| {
+            let now = state.items.ready_at().map(|_| clock::now());
+            let mut drained = Vec::with_capacity(max.min(state.items.len()));
+            while drained.len() < max {
+                let ready = match (state.items.ready_at(), now) {
+                    (Some(at), Some(now)) => at <= now,
+                    _ => true,
+                };
+                let Some(item) = (if ready { state.items.pop() } else { None }) else {
+                    break;
+                };
+                drained.push(item);
+            }
+            let wakeups = self.after_removal(state, drained.len());
+            (drained, wakeups)
+        })
+    }
+
+    fn drain_all(&self) -> Vec<D::Item> {
+        self.with(|state| {
+            let drained = state.items.take_all();
+            let wakeups = self.after_removal(state, drained.len());
+            (drained, wakeups)
+        })
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&D::Item) -> bool) -> Option<D::Item> {
+        self.remove_where(|items| items.iter().position(wanted))
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&D::Item) -> bool) -> Vec<D::Item> {
+        self.with(|state| {
+            // All verdicts first: a predicate that panics has changed nothing.
+            let verdicts: Vec<bool> = state.items.iter().map(keep).collect();
+            let removed = state.items.retain(&verdicts);
+            let wakeups = self.after_removal(state, removed.len());
+            (removed, wakeups)
+        })
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&D::Item)) {
+        let mut guard = self.lock.lock();
+        self.lock.enter(&mut guard).items.iter().for_each(f);
+    }
+
+    fn peek(&self, f: &mut dyn FnMut(&D::Item)) {
+        let mut guard = self.lock.lock();
+        let state = self.lock.enter(&mut guard);
+        state.items.peek().into_iter().for_each(f);
+    }
+
+    fn len(&self) -> usize {
+        self.published_len()
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        self.published_room()
+    }
+
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        self.with(|state| {
+            let former = state.items.set_capacity(capacity);
+            let wakeups = state.signal_putters(usize::MAX, self.fairness);
+            (former, wakeups)
+        })
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        let guard = self.lock.lock();
+        Some(Waiting {
+            takers: guard.takers.len(),
+            putters: guard.putters.len(),
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! What the lock guards: the elements, who waits, and what is granted to whom.
+
+use std::time::Instant;
+
+use super::timed_takers::TimedTakers;
+use crate::queue::discipline::Discipline;
+use crate::queue::fairness::Fairness;
+use crate::sync::mutant;
+use crate::waiting::{WaitQueue, Wakeup};
+
+/// Threads to be woken; `None` where nobody waits, which is cheaper to pass on than an empty list.
+pub(super) type Wakeups = Option<Vec<Wakeup>>;
+
+/// What the lock of a [`Blocking`](super::Blocking) guards.
+#[derive(Debug)]
+pub(crate) struct State<D> {
+    pub(crate) items: D,
+    pub(super) takers: WaitQueue,
+    pub(super) putters: WaitQueue,
+    pub(super) timed_takers: TimedTakers,
+    granted_takes: usize,
+    granted_puts: usize,
+}
+
+/// What a taker did before it checks the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TakerStatus {
+    /// Nothing yet.
+    New,
+    /// It was signalled; in a fair queue an element is granted to it.
+    Signalled,
+    /// It parked until an element should be ready.
+    ElementDue,
+    /// Its time ran out.
+    TimedOut,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// What a putter did before it checks the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PutterStatus {
+    /// Nothing yet.
+    New,
+    /// It was signalled; in a fair queue a place is granted to it.
+    Signalled,
+}
+
+impl<D: Discipline> State<D> {
+    pub(super) fn new(items: D) -> Self {
+        Self {
+            items,
+            takers: WaitQueue::default(),
+            putters: WaitQueue::default(),
+            timed_takers: TimedTakers::default(),
+            granted_takes: 0,
+            granted_puts: 0,
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.items
+            .capacity()
+            .map_or(usize::MAX, |bound| bound.saturating_sub(self.items.len()))
+    }
+
+    /// Returns whether a taker finds an element that is not granted to another.
+    pub(super) fn may_take(&self, status: TakerStatus, fairness: Fairness) -> bool {
+        // Mutant: newcomers take what is granted to others.
+        let granted = mutant!("fair_grant_is_not_kept", 0, self.granted_takes);
+        let has_ungranted = self.items.len() > granted;
+        match (fairness, status) {
+            (Fairness::Unfair, _) | (Fairness::Fair, TakerStatus::Signalled) => {
+                !self.items.is_empty()
+            }
+            // The leader has waited for this element; those in line wait behind it.
+            (Fairness::Fair, TakerStatus::ElementDue) => has_ungranted,
+            (Fairness::Fair, _) => has_ungranted && self.takers.is_empty(),
+        }
+    }
+
+    /// Returns whether a putter finds room that is not granted to another.
+    pub(super) fn may_put(&self, status: PutterStatus, fairness: Fairness) -> bool {
+        match (fairness, status) {
+            (Fairness::Unfair, _) | (Fairness::Fair, PutterStatus::Signalled) => self.room() > 0,
+            (Fairness::Fair, PutterStatus::New) => {
+                self.putters.is_empty() && self.room() > self.granted_puts
+            }
+        }
+    }
+
+    /// Ends the grant of a taker that has woken, if it has one.
+    pub(super) fn end_take_grant(&mut self, status: TakerStatus, fairness: Fairness) {
+        if status == TakerStatus::Signalled && fairness == Fairness::Fair {
+            self.granted_takes -= 1;
+        }
+    }
+
+    /// Ends the grant of a putter that has woken, if it has one.
+    pub(super) fn end_put_grant(&mut self, status: PutterStatus, fairness: Fairness) {
+        if status == PutterStatus::Signalled && fairness == Fairness::Fair {
+            self.granted_puts -= 1;
+        }
+    }
+
+    fn signal_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        if self.granted_takes > 0 {
+            return None;
+        }
+        let wakeup = self.takers.signal_one()?;
+        if fairness == Fairness::Fair {
+            self.granted_takes = 1;
+        }
+        Some(wakeup)
+    }
+
+    /// Signals putters after `freed` places have become free, as far as there is room.
+    #[inline]
+    pub(super) fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Wakeups {
+        if self.putters.is_empty() {
+            return None;
+        }
+        let mut count = freed.min(self.room());
+        if fairness == Fairness::Fair {
+            count = count.min(1 - self.granted_puts);
+        }
+        let wakeups = self.putters.signal(count);
+        if fairness == Fairness::Fair {
+            self.granted_puts += wakeups.len();
+        }
+        Some(wakeups)
+    }
+
+    /// Signals the next putter of a fair queue, after one has been served.
+    pub(super) fn signal_next_putter(&mut self, fairness: Fairness) -> Wakeups {
+        // Mutant: of several places that become free, one is used.
+        if fairness == Fairness::Unfair || mutant!("fair_putter_signals_no_next") {
+            return None;
+        }
+        self.signal_putters(1, fairness)
+    }
+
+    /// Signals the next taker, after one has left: as the new leader if the head has to be waited
+    /// for and no taker wakes for it, or because it is next in line in a fair queue.
+    #[inline]
+    pub(super) fn signal_next_taker(&mut self, fairness: Fairness) -> Option<Wakeup> {
+        if self.takers.is_empty() {
+            return None;
+        }
+        let is_needed = match self.items.ready_at() {
+            Some(at) => !self.timed_takers.any_by(at),
+            None => fairness == Fairness::Fair && !self.items.is_empty(),
+        };
+        if is_needed {
+            self.signal_taker(fairness)
+        } else {
+            None
+        }
+    }
+
+    /// Returns until when a taker has to park for a head that is ready at `head`; `None` if others
+    /// wake in time for it and for what comes after it.
+    pub(super) fn unwatched_time(&self, head: Instant) -> Option<Instant> {
+        match self.timed_takers.count_by(head) {
+            0 => Some(head),
+            1 => {
+                let next = self.items.ready_next_at();
+                next.filter(|next| self.timed_takers.count_by(*next) < 2)
+            }
+            _ => None,
+        }
+    }
+
+    /// Inserts, and signals the taker that this concerns.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        fairness: Fairness,
+        insert: impl FnOnce(&mut D),
+    ) -> Option<Wakeup> {
+        let before = self.items.ready_at();
+        insert(&mut self.items);
+        match (before, self.items.ready_at()) {
+            (_, None) => self.signal_taker(fairness),
+            (Some(before), Some(after)) if after >= before => None,
+            // Mutant: the leader sleeps past the new head.
+            (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
+            (_, Some(after)) if self.timed_takers.any_by(after) => None,
+            _ => self.signal_taker(fairness),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Hand-off: each element goes from a putter to a taker, and none is stored.
+//!
+//! - [`exchange`]: how one thread waits for the other.
+//! - [`DirectHandoff`]: an element goes to one certain taker, the oldest or the newest.
+//! - [`BufferedHandoff`]: an element goes to any of the takers that wait.
+
+mod buffered;
+mod direct;
+pub(crate) mod exchange;
+
+pub(crate) use buffered::BufferedHandoff;
+pub(crate) use direct::DirectHandoff;

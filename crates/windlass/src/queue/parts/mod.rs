@@ -1,0 +1,25 @@
+//! What the queues are made of. For which queue is made of what see [the module above](super).
+//!
+//! - Whole queues: [`two_lock`] with a lock at each end, [`blocking`] with one lock around a
+//!   [`Discipline`](super::Discipline), [`handoff`] without storage.
+//! - Containers without concurrency: [`block`], [`block_list`], [`sequence`], [`deque_discipline`],
+//!   [`stable_heap`].
+//! - Shared rules: [`queue_lock`] (user code under a lock), [`wait_limit`] and
+//!   [`interrupt_precedence`] (when a call stops waiting), [`delegate`] and [`describe`] (a queue
+//!   that wraps another).
+
+pub(crate) mod block;
+pub(crate) mod block_list;
+pub(crate) mod blocking;
+pub(crate) mod delegate;
+pub(crate) mod deque_discipline;
+pub(crate) mod describe;
+pub(crate) mod handoff;
+pub(crate) mod interrupt_precedence;
+pub(crate) mod queue_lock;
+#[cfg(test)]
+pub(crate) mod scenarios;
+pub(crate) mod sequence;
+pub(crate) mod stable_heap;
+pub(crate) mod two_lock;
+pub(crate) mod wait_limit;

@@ -1,0 +1,58 @@
+//! When a consumer spins for the next batch: after a small one, while that pays.
+
+use crate::sync::AdaptiveSpin;
+
+/// Decides whether a consumer that has used up its batch spins before it fetches the next.
+#[derive(Debug, Default)]
+pub(super) struct BatchSpin {
+    /// Whether the last batch was a small one that nobody has spun after yet.
+    is_due: bool,
+    /// Batches of a single element in a row.
+    single_batches: u32,
+    spin: AdaptiveSpin,
+}
+
+impl BatchSpin {
+    /// Records the length of the batch that has just been fetched.
+    pub(super) fn record_batch(&mut self, len: usize) {
+        self.is_due = len < SMALL_BATCH && self.spin.should_spin();
+        self.single_batches = if len == 1 {
+            self.single_batches.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Begins the spin that is due. Returns how often to check for elements on the way.
+    pub(super) fn begin(&mut self) -> u32 {
+        self.is_due = false;
+        if self.single_batches < SINGLE_BATCHES_TOLERATED {
+            FEW_CHECKS
+        } else {
+            MANY_CHECKS
+        }
+    }
+
+    /// Records whether elements came during the spin.
+    pub(super) fn end(&mut self, elements_came: bool) {
+        self.spin.record(elements_came);
+    }
+}
+
+/// A batch of fewer elements is followed by a spin.
+const SMALL_BATCH: usize = 32;
+
+/// Checks during a spin where elements come in quick succession: by the first check, after some
+/// microseconds, there are dozens.
+const FEW_CHECKS: u32 = 4;
+
+/// Checks during a spin where elements come one by one: their producer may wait for each to be
+/// consumed before it pushes the next.
+const MANY_CHECKS: u32 = 24;
+
+/// Batches of a single element in a row after which elements count as coming one by one.
+const SINGLE_BATCHES_TOLERATED: u32 = 4;

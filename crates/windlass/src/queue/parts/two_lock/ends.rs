@@ -1,0 +1,93 @@
+//! The data at each end of the queue: what its lock guards, and what is read without the lock.
+//!
+//! The order of the fields is that in memory. What every element changes comes first and lies
+//! together, so that few cache lines move between the cores with each element.
+
+use crate::queue::parts::queue_lock::QueueLock;
+use crate::sync::AdaptiveSpin;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::waiting::{WaitQueue, Wakeup};
+
+use super::batch_spin::BatchSpin;
+
+/// Stands for "no bound".
+pub(super) const UNBOUNDED: usize = usize::MAX;
+
+/// The end at which producers push.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct TailEnd<S> {
+    /// Elements in the tail as last left under the tail lock: for a consumer that spins, and for code
+    /// that runs under both locks and reads the length.
+    pub(super) published_len: AtomicUsize,
+    /// Whether a consumer spins for elements. It finds what is pushed, and nobody has to be woken.
+    pub(super) has_spinning_taker: AtomicBool,
+    pub(super) lock: QueueLock<Tail<S>>,
+    /// The bound, or [`UNBOUNDED`]. Written under both locks, and so exact under either of them.
+    pub(super) capacity: AtomicUsize,
+}
+
+/// The end at which consumers pop.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct HeadEnd<S> {
+    /// Elements in the head. Raised under both locks, lowered under the head lock: so a producer that
+    /// holds the tail lock reads a number that can only be too high, by what is popped meanwhile, and
+    /// never exceeds the bound.
+    pub(super) len: AtomicUsize,
+    pub(super) lock: QueueLock<Head<S>>,
+}
+
+/// What the tail lock guards.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Tail<S> {
+    /// While the tail is shorter than this there is room, without a read of the head's length: that
+    /// lies on a cache line that consumers write to with each element. What is popped makes the true
+    /// limit larger; a swap and a new bound, which can make it smaller, set it anew.
+    pub(super) push_limit: usize,
+    pub(super) items: S,
+    pub(super) takers: WaitQueue,
+    /// Takers that were signalled and have not locked the queue since.
+    pub(super) takers_waking: usize,
+}
+
+/// What the head lock guards.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Head<S> {
+    pub(super) items: S,
+    pub(super) putters: WaitQueue,
+    /// Putters that were signalled and have not locked the queue since.
+    pub(super) putters_waking: usize,
+    pub(super) batch_spin: BatchSpin,
+    pub(super) yielding: AdaptiveSpin,
+}
+
+impl<S> Tail<S> {
+    /// Signals a taker for what is queued, unless enough of them are waking.
+    #[inline]
+    pub(super) fn signal_taker(&mut self, queued: usize) -> Option<Wakeup> {
+        if self.takers.is_empty() || queued == 0 || self.takers_waking >= max_waking(queued) {
+            return None;
+        }
+        self.takers_waking += 1;
+        self.takers.signal_one()
+    }
+}
+
+impl<S> Head<S> {
+    /// Signals a putter if there is room, unless one is waking: that one signals the next.
+    pub(super) fn signal_putter(&mut self, room: usize) -> Option<Wakeup> {
+        if room == 0 || self.putters_waking > 0 || self.putters.is_empty() {
+            return None;
+        }
+        self.putters_waking += 1;
+        self.putters.signal_one()
+    }
+}
+
+/// Returns how many takers may be waking for so many elements.
+fn max_waking(queued: usize) -> usize {
+    1 + queued.ilog2() as usize / 2
+}

@@ -1,0 +1,99 @@
+//! Pushing at the tail, and waiting for room.
+
+use super::ends::Tail;
+use super::queue::TwoLockQueue;
+use crate::interrupt::wait_interrupted;
+use crate::queue::error::PutError;
+use crate::queue::parts::queue_lock::reentered;
+use crate::queue::parts::sequence::Sequence;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Deadline, mutant};
+use crate::waiting::{WaitOutcome, Wakeup, wait};
+
+impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
+    /// Pushes without a check of the bound.
+    pub(crate) fn push_unbounded(&self, item: S::Item) {
+        let mut tail = self.tail.lock.lock();
+        let wakeup = self.push(&mut tail, || item);
+        drop(tail);
+        drop(wakeup);
+    }
+
+    /// Pushes the element that `make` returns, created in its slot. Returns `make` if there is no room.
+    #[inline(always)]
+    pub(crate) fn offer_with<M: FnOnce() -> S::Item>(&self, make: M) -> Result<(), M> {
+        let Some(mut tail) = self.tail.lock.lock_unless_entered() else {
+            reentered(make())
+        };
+        if tail.items.len() >= tail.push_limit && !self.refresh_push_limit(&mut tail) {
+            return Err(make);
+        }
+        let wakeup = self.push(&mut tail, make);
+        drop(tail);
+        drop(wakeup);
+        Ok(())
+    }
+
+    /// Pushes, and signals a taker if one is needed.
+    #[inline(always)]
+    fn push(&self, tail: &mut Tail<S>, make: impl FnOnce() -> S::Item) -> Option<Wakeup> {
+        tail.items.push_with(make);
+        let len = tail.items.len();
+        self.tail.published_len.store(len, Ordering::Relaxed);
+        if self.tail.has_spinning_taker.load(Ordering::Relaxed) {
+            return None;
+        }
+        // The head is not counted: a taker that pops from it locks the tail next.
+        tail.signal_taker(len)
+    }
+
+    pub(super) fn put_until(
+        &self,
+        item: S::Item,
+        deadline: Deadline,
+    ) -> Result<(), PutError<S::Item>> {
+        if wait_interrupted() {
+            return Err(PutError::Interrupted(item));
+        }
+        // Most calls find room, and need the tail lock only.
+        let Err(make) = self.offer_with(|| item) else {
+            return Ok(());
+        };
+        let item = make();
+        let mut head = self.head.lock.lock();
+        loop {
+            let mut tail = self.tail.lock.lock();
+            let room = self.room(&tail);
+            if room > 0 {
+                let taker = self.push(&mut tail, || item);
+                drop(tail);
+                // A putter that was signalled for others too signals the next.
+                let putter = head.signal_putter(room - 1);
+                drop(head);
+                drop((taker, putter));
+                return Ok(());
+            }
+            drop(tail);
+            let outcome = if let Some(expired) = WaitOutcome::if_expired(deadline) {
+                expired
+            } else {
+                if mutant!("putter_enlists_late") {
+                    drop(head); // A place that becomes free now is signalled to nobody.
+                    head = self.head.lock.lock();
+                }
+                let mutex = self.head.lock.mutex();
+                let waited = wait(mutex, head, |head| &mut head.putters, (), deadline);
+                head = waited.guard;
+                waited.outcome
+            };
+            match outcome {
+                // Mutant: one putter counts as waking forever, and no other is signalled.
+                WaitOutcome::Signalled => {
+                    head.putters_waking -= mutant!("putter_keeps_its_token", 0, 1);
+                }
+                WaitOutcome::TimedOut => return Err(PutError::TimedOut(item)),
+                WaitOutcome::Interrupted => return Err(PutError::Interrupted(item)),
+            }
+        }
+    }
+}

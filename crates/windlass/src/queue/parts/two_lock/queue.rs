@@ -1,0 +1,135 @@
+//! The two ends together: the room that the bound leaves, and what needs both locks.
+
+use std::mem;
+
+use crossbeam_utils::CachePadded;
+
+use super::batch_spin::BatchSpin;
+use super::ends::{Head, HeadEnd, Tail, TailEnd, UNBOUNDED};
+use crate::queue::parts::queue_lock::QueueLock;
+use crate::queue::parts::sequence::Sequence;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{AdaptiveSpin, MutexGuard, mutant};
+use crate::waiting::WaitQueue;
+
+/// A first-in-first-out queue with a lock at each end.
+///
+/// The ends are padded, so that producers and consumers do not share a cache line.
+#[derive(Debug)]
+pub(crate) struct TwoLockQueue<S> {
+    pub(super) head: CachePadded<HeadEnd<S>>,
+    pub(super) tail: CachePadded<TailEnd<S>>,
+    pub(super) capacity_mode: CapacityMode,
+}
+
+/// Whether the bound can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CapacityMode {
+    Fixed,
+    Resizable,
+}
+
+pub(super) type TailGuard<'a, S> = MutexGuard<'a, Tail<S>>;
+pub(super) type HeadGuard<'a, S> = MutexGuard<'a, Head<S>>;
+
+impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
+    /// Creates a queue of two sequences: the tail, with what is queued at first, and an empty one for
+    /// the head.
+    pub(crate) fn new(
+        tail: S,
+        empty: S,
+        capacity: Option<usize>,
+        capacity_mode: CapacityMode,
+    ) -> Self {
+        let capacity = capacity.unwrap_or(UNBOUNDED);
+        Self {
+            head: CachePadded::new(HeadEnd {
+                len: AtomicUsize::new(0),
+                lock: QueueLock::new(Head {
+                    items: empty,
+                    putters: WaitQueue::default(),
+                    putters_waking: 0,
+                    batch_spin: BatchSpin::default(),
+                    yielding: AdaptiveSpin::default(),
+                }),
+            }),
+            tail: CachePadded::new(TailEnd {
+                published_len: AtomicUsize::new(tail.len()),
+                has_spinning_taker: AtomicBool::new(false),
+                lock: QueueLock::new(Tail {
+                    push_limit: capacity,
+                    items: tail,
+                    takers: WaitQueue::default(),
+                    takers_waking: 0,
+                }),
+                capacity: AtomicUsize::new(capacity),
+            }),
+            capacity_mode,
+        }
+    }
+
+    /// Makes sure that the oldest element is in the head. Returns false if there is none.
+    pub(super) fn refill_head(&self, head: &mut Head<S>, tail: &mut Tail<S>) -> bool {
+        if head.items.len() == 0 && tail.items.len() > 0 {
+            mem::swap(&mut head.items, &mut tail.items);
+            self.tail.published_len.store(0, Ordering::Relaxed);
+            // Mutant: producers do not see what the swap has moved.
+            let moved = mutant!("swap_hides_the_outbox", 0, head.items.len());
+            self.head.len.store(moved, Ordering::Release);
+            // Mutant: producers count on room that the moved elements take.
+            tail.push_limit = mutant!(
+                "swap_leaves_the_old_room",
+                tail.push_limit,
+                self.tail_capacity()
+            );
+            let batch = head.items.len();
+            head.batch_spin.record_batch(batch);
+        }
+        head.items.len() > 0
+    }
+
+    /// Reads the length of the head again, which may have shrunk since. Returns whether there is room.
+    #[cold]
+    pub(super) fn refresh_push_limit(&self, tail: &mut Tail<S>) -> bool {
+        tail.push_limit = self.tail_capacity();
+        tail.items.len() < tail.push_limit
+    }
+
+    /// Returns how many more elements there is room for. A queue whose bound was lowered may hold more
+    /// than it.
+    pub(super) fn room(&self, tail: &Tail<S>) -> usize {
+        self.tail_capacity().saturating_sub(tail.items.len())
+    }
+
+    /// Returns how many elements the bound leaves to the tail. To be called under the tail lock.
+    pub(super) fn tail_capacity(&self) -> usize {
+        match self.tail.capacity.load(Ordering::Relaxed) {
+            UNBOUNDED => usize::MAX,
+            capacity => capacity.saturating_sub(self.head.len.load(Ordering::Acquire)),
+        }
+    }
+
+    /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
+    pub(super) fn remove_with(
+        &self,
+        f: impl FnOnce(&mut Head<S>, &mut Tail<S>) -> Vec<S::Item>,
+    ) -> Vec<S::Item> {
+        let mut head = self.head.lock.lock();
+        let mut tail = self.tail.lock.lock();
+        let removed = {
+            let mut head = self.head.lock.enter(&mut head);
+            f(&mut head, &mut self.tail.lock.enter(&mut tail))
+        };
+        self.head.len.store(head.items.len(), Ordering::Release);
+        self.tail
+            .published_len
+            .store(tail.items.len(), Ordering::Relaxed);
+        // Mutant: the places that become free are signalled to nobody.
+        let room = mutant!("removal_lets_nobody_in", 0, self.room(&tail));
+        drop(tail);
+        let wakeup = head.signal_putter(room);
+        drop(head);
+        drop(wakeup);
+        removed
+    }
+}

@@ -1,0 +1,152 @@
+//! Popping at the head, and waiting for elements.
+
+use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
+use crate::interrupt::{Interrupted, wait_interrupted};
+use crate::queue::parts::sequence::Sequence;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Deadline, mutant, spin_until, yield_now};
+use crate::waiting::{WaitOutcome, wait};
+
+/// What a taker did before it tries to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// Nothing yet.
+    First,
+    /// It found nothing, and yielded.
+    AfterYield,
+    /// It was signalled, and counts as waking.
+    AfterSignal,
+}
+
+impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
+    /// Locks the head; where it is empty after a small batch, spins for elements first.
+    #[inline(always)]
+    fn lock_head(&self) -> HeadGuard<'_, S> {
+        let head = self.head.lock.lock();
+        if head.items.len() > 0 || !head.batch_spin.is_due() {
+            return head;
+        }
+        self.spin_for_batch(head)
+    }
+
+    #[cold]
+    fn spin_for_batch<'a>(&'a self, mut head: HeadGuard<'a, S>) -> HeadGuard<'a, S> {
+        let checks = head.batch_spin.begin();
+        drop(head);
+        let tail = &self.tail;
+        tail.has_spinning_taker.store(true, Ordering::Relaxed);
+        let elements_came = || tail.published_len.load(Ordering::Relaxed) > 0;
+        spin_until(checks, elements_came);
+        // A producer that has read true has pushed before this thread locks the tail, and one that
+        // locks the tail after this thread reads false: the tail lock orders both.
+        let stays = mutant!("lookout_is_never_over");
+        tail.has_spinning_taker.store(stays, Ordering::Relaxed);
+        let mut head = self.head.lock.lock();
+        head.batch_spin.end(elements_came());
+        head
+    }
+
+    /// Takes the oldest element. If there is none, calls `if_empty` with both locks, under which that
+    /// is so.
+    ///
+    /// A taker that was signalled, for whose sake others were not, checks both ends and signals the
+    /// next one for what it leaves behind. So does whoever swaps them.
+    ///
+    /// The locks are not returned in the place of an element: in a type that can be either, the
+    /// element is moved in the odd portions that both have in common, and each move stalls.
+    #[inline(always)]
+    pub(super) fn try_take<'a>(
+        &'a self,
+        attempt: Attempt,
+        if_empty: impl FnOnce(HeadGuard<'a, S>, TailGuard<'a, S>),
+    ) -> Option<S::Item> {
+        let mut head = self.lock_head();
+        if attempt != Attempt::AfterSignal && head.items.len() > 0 {
+            return self.pop(head);
+        }
+        let mut tail = self.tail.lock.lock();
+        if attempt == Attempt::AfterSignal {
+            // Mutant: one taker counts as waking forever, and no other is signalled.
+            tail.takers_waking -= mutant!("taker_keeps_its_token", 0, 1);
+        }
+        let has_element = self.refill_head(&mut head, &mut tail);
+        if attempt == Attempt::AfterYield {
+            head.yielding.record(has_element);
+        }
+        if !has_element {
+            if_empty(head, tail);
+            return None;
+        }
+        let left = head.items.len() - 1 + tail.items.len();
+        // Mutant: a taker that has woken leaves the others parked.
+        let next = tail.signal_taker(mutant!("taker_tells_nobody", 0, left));
+        drop(tail);
+        let item = self.pop(head);
+        drop(next);
+        item
+    }
+
+    pub(super) fn take_until(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
+        if wait_interrupted() {
+            return Err(Interrupted);
+        }
+        let mut attempt = Attempt::First;
+        loop {
+            let mut outcome = WaitOutcome::Signalled;
+            let item = self.try_take(attempt, |mut head, mut tail| {
+                let may_yield = attempt == Attempt::First && !deadline.has_passed();
+                if may_yield && head.yielding.should_spin() {
+                    drop((head, tail));
+                    yield_now();
+                    attempt = Attempt::AfterYield;
+                    return;
+                }
+                drop(head);
+                if mutant!("taker_enlists_late") {
+                    drop(tail); // An element that is pushed now is signalled to nobody.
+                    tail = self.tail.lock.lock();
+                }
+                outcome = self.wait_for_element(tail, deadline);
+                attempt = Attempt::AfterSignal;
+            });
+            match outcome {
+                _ if item.is_some() => return Ok(item),
+                WaitOutcome::Signalled => {}
+                WaitOutcome::TimedOut => return Ok(None),
+                WaitOutcome::Interrupted => return Err(Interrupted),
+            }
+        }
+    }
+
+    fn wait_for_element(&self, tail: TailGuard<'_, S>, deadline: Deadline) -> WaitOutcome {
+        if let Some(expired) = WaitOutcome::if_expired(deadline) {
+            return expired;
+        }
+        let mutex = self.tail.lock.mutex();
+        wait(mutex, tail, |tail| &mut tail.takers, (), deadline).outcome
+    }
+
+    /// Pops the oldest element from the head and releases the lock.
+    ///
+    /// The element is never taken out of its `Option` on the way: each time it would be copied.
+    #[inline(always)]
+    fn pop(&self, mut head: HeadGuard<'_, S>) -> Option<S::Item> {
+        let item = head.items.pop();
+        self.head.len.store(head.items.len(), Ordering::Release);
+        // Mutant: the place that becomes free is signalled to nobody.
+        let is_signalled = head.putters_waking > 0 || mutant!("pop_signals_no_putter");
+        if !is_signalled && !head.putters.is_empty() {
+            self.wake_putter(head);
+        }
+        item
+    }
+
+    /// Signals a putter if there is room, and releases the lock.
+    #[cold]
+    fn wake_putter(&self, mut head: HeadGuard<'_, S>) {
+        let room = self.room(&self.tail.lock.lock());
+        let wakeup = head.signal_putter(room);
+        drop(head);
+        drop(wakeup);
+    }
+}

@@ -1,0 +1,41 @@
+//! How long a call on a queue may wait.
+
+use std::time::Duration;
+
+use crate::sync::{Deadline, clock};
+
+/// How long a call may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitLimit {
+    /// Not at all.
+    NoWait,
+    /// Until this deadline.
+    Timed(Deadline),
+    /// Until what it waits for has come.
+    Forever,
+}
+
+impl WaitLimit {
+    /// Returns the limit of a call with this time-out.
+    pub(crate) fn timeout(timeout: Duration) -> Self {
+        Self::Timed(timed(timeout))
+    }
+
+    /// Returns the deadline of a wait; `None` if the call does not wait.
+    pub(crate) const fn deadline(self) -> Option<Deadline> {
+        match self {
+            Self::NoWait => None,
+            Self::Timed(deadline) => Some(deadline),
+            Self::Forever => Some(Deadline::Never),
+        }
+    }
+}
+
+/// Returns the deadline of a timed call: never [`Deadline::Never`], however long the time-out, so that
+/// a timed wait shows as one on a test's clock.
+pub(crate) fn timed(timeout: Duration) -> Deadline {
+    match Deadline::after(timeout) {
+        Deadline::Never => Deadline::At(clock::now() + clock::MAX_TIMEOUT),
+        at => at,
+    }
+}
