@@ -106,13 +106,12 @@ impl Sleep {
         self.update(census, |census| census.sleeping.push(Arc::clone(worker)));
     }
 
-    /// Parks an [enlisted](Self::enlist) worker until it is woken, but not if work is queued, and not
+    /// Parks the calling worker, which is [enlisted](Self::enlist), until it is woken, but not if work is queued, and not
     /// beyond the deadline.
     pub(super) fn wait(
         &self,
         state: &Mutex<State>,
         worker: &Arc<WorkerInfo>,
-        context: &ThreadContext,
         deadline: Deadline,
         has_queued: impl FnOnce() -> bool,
     ) -> Awake {
@@ -124,6 +123,7 @@ impl Sleep {
             });
             return Awake::Search;
         }
+        let context = ThreadContext::current();
         loop {
             let parked = context.park_uninterruptibly(deadline);
             let mut state = lock(state);
@@ -222,18 +222,13 @@ mod models {
             let deque = Deque::new(LocalOrder::Lifo);
             let pair = Pair::new(&deque);
             let sleeper = beside(&pair, |pair| {
-                let context = ThreadContext::current();
-                pair.worker.set_context(Arc::clone(&context));
+                pair.worker.set_context(ThreadContext::current());
                 pair.sleep
                     .enlist(&mut lock(&pair.state).census, &pair.worker);
                 let has_queued = || pair.has_queued();
-                let awake = pair.sleep.wait(
-                    &pair.state,
-                    &pair.worker,
-                    &context,
-                    Deadline::Never,
-                    has_queued,
-                );
+                let awake = pair
+                    .sleep
+                    .wait(&pair.state, &pair.worker, Deadline::Never, has_queued);
                 assert_eq!(awake, Awake::Search);
                 assert!(pair.has_queued());
             });

@@ -14,8 +14,7 @@ use crate::sync::{AdaptiveSpin, Deadline, spin_until};
 /// Runs the worker's own work, then stolen work, then submissions; sleeps; retires.
 pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) {
     shared.clock.adopt();
-    let context = ThreadContext::current();
-    worker.set_context(Arc::clone(&context));
+    worker.set_context(ThreadContext::current());
     let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
     let run_and_count = |work| {
@@ -34,7 +33,7 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
                 run_and_count(submission);
             } else if !spin.finds(|| shared.submission_count() != submitted) {
                 local.forget_victims();
-                match sleep_or_retire(shared, worker, &context) {
+                match sleep_or_retire(shared, worker) {
                     Idle::Run(submission) => {
                         spin.submissions += 1;
                         run_and_count(submission);
@@ -55,11 +54,7 @@ enum Idle {
 }
 
 /// Puts a worker that found nothing to sleep, until it is woken or its keep-alive is over.
-fn sleep_or_retire(
-    shared: &Arc<Shared>,
-    worker: &Arc<WorkerInfo>,
-    context: &ThreadContext,
-) -> Idle {
+fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>) -> Idle {
     let mut state = shared.lock();
     if let Some(work) = state.injector.pop_front() {
         return Idle::Run(work);
@@ -73,7 +68,7 @@ fn sleep_or_retire(
     let has_queued = || shared.roster.has_queued();
     let awake = shared
         .sleep
-        .wait(&shared.state, worker, context, deadline, has_queued);
+        .wait(&shared.state, worker, deadline, has_queued);
     match awake {
         Awake::Search => Idle::Search,
         Awake::Retire => Idle::Retire,
