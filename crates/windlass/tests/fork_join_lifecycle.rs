@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask};
-use windlass::task::Task;
+use windlass::error::{Cancellation, ExecutionError};
+use windlass::forkjoin::{Cx, ForkHandle, ForkJoinPool, RecursiveTask};
+use windlass::task::{Task, TaskHandle};
 use windlass::testing::{Gate, PATIENCE, join, until, within_patience};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Submit, interrupt};
@@ -74,8 +75,10 @@ fn a_worker_that_panics_at_its_start_does_not_block_termination() {
     let task = pool.submit(|| ()).unwrap();
     until("the worker's end", || pool.stats().pool_size == 0);
     assert_eq!(pool.stats().queued_submission_count, 1);
-    assert!(pool.shutdown_now().is_empty());
+    let unstarted = pool.shutdown_now();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+    assert_eq!(unstarted.len(), 1);
+    drop(unstarted);
     assert!(task.is_cancelled());
 }
 
@@ -138,22 +141,101 @@ fn close_finishes_all_submitted_work() {
 
 /// FJP-037
 #[test]
-fn shutdown_now_cancels_what_is_queued_and_interrupts_what_runs() {
+fn shutdown_now_hands_back_what_is_queued_and_interrupts_what_runs() {
     let pool = ForkJoinPool::new(1).unwrap();
     let gate = Gate::new();
     let (inside, spawner) = (gate.clone(), pool.clone());
     let mut running = pool.submit(move || {
-        let forked = spawner.submit(|| ()).unwrap();
+        let forked = spawner.submit(|| 1).unwrap();
         assert!(inside.pass().is_err());
         forked
     });
     gate.await_waiting(1);
-    let queued = pool.submit(|| ()).unwrap();
-    assert!(pool.shutdown_now().is_empty());
-    assert!(queued.is_cancelled());
-    let forked = running.as_mut().unwrap().get().unwrap();
-    assert!(forked.is_cancelled());
+    let mut queued = pool.submit(|| 2).unwrap();
+    let dropped = pool.submit(|| 3).unwrap();
+    let unstarted = pool.shutdown_now();
+    assert_eq!(unstarted.len(), 3);
+    let mut forked = running.as_mut().unwrap().get().unwrap();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+    assert!(!queued.is_done() && !forked.is_done() && !dropped.is_done());
+    for task in unstarted {
+        if task.id() != dropped.id() {
+            task.run();
+        }
+    }
+    assert_eq!((forked.get().unwrap(), queued.get().unwrap()), (1, 2));
+    assert_eq!(reason(dropped), Cancellation::Drained);
+}
+
+fn reason<T: Send + 'static>(mut handle: TaskHandle<T>) -> Cancellation {
+    match handle.get() {
+        Err(ExecutionError::Cancelled(reason)) => reason,
+        _ => panic!("the task was not cancelled"),
+    }
+}
+
+/// FJP-037
+#[test]
+fn a_task_that_was_handed_back_runs_without_its_pool() {
+    struct Splits;
+    impl RecursiveTask for Splits {
+        type Output = u32;
+        fn compute(self, cx: &Cx<'_>) -> u32 {
+            let (a, ()) = cx.join(Leaf, Unit);
+            a + cx.fork(Leaf).join().unwrap()
+        }
+    }
+    struct Leaf;
+    impl RecursiveTask for Leaf {
+        type Output = u32;
+        fn compute(self, _cx: &Cx<'_>) -> u32 {
+            1
+        }
+    }
+    let (pool, gate) = held();
+    let handle = pool.fork(Splits).unwrap();
+    let unstarted = pool.shutdown_now();
+    gate.open();
+    assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+    unstarted.into_iter().for_each(Task::run);
+    assert_eq!(handle.join().unwrap(), 2);
+}
+
+/// FJP-037
+#[test]
+fn what_is_forked_after_shutdown_now_and_not_joined_is_cancelled_by_it() {
+    struct Forks(Gate);
+    impl RecursiveTask for Forks {
+        type Output = ForkHandle<()>;
+        fn compute(self, cx: &Cx<'_>) -> ForkHandle<()> {
+            assert!(self.0.pass().is_err());
+            cx.fork(Unit)
+        }
+    }
+    let (pool, gate) = (ForkJoinPool::new(1).unwrap(), Gate::new());
+    let running = pool.fork(Forks(gate.clone())).unwrap();
+    gate.await_waiting(1);
+    assert!(pool.shutdown_now().is_empty());
+    let forked = running.join().unwrap();
+    assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+    assert_eq!(reason(forked.into_handle()), Cancellation::Shutdown);
+}
+
+/// A pool that never gets a thread can be dropped with what it was given.
+#[test]
+fn what_a_dropped_pool_could_not_run_is_cancelled_by_it() {
+    #[derive(Debug)]
+    struct NoThreads;
+    impl ThreadFactory for NoThreads {
+        fn new_thread(&self, _body: ThreadBody) -> io::Result<()> {
+            Err(io::Error::other("no thread"))
+        }
+    }
+    let builder = ForkJoinPool::builder().parallelism(1);
+    let pool = builder.thread_factory(Arc::new(NoThreads)).build().unwrap();
+    let task = pool.submit(|| ()).unwrap();
+    drop(pool);
+    assert_eq!(reason(task), Cancellation::PoolDropped);
 }
 
 /// FJP-021

@@ -160,14 +160,18 @@ fn invoke_all_returns_finished_handles_in_order() {
 
 /// FJP-037
 #[test]
-fn shutdown_now_hands_nothing_back() {
+fn shutdown_now_hands_back_what_never_ran() {
     let pool = pool();
     let gate = Gate::new();
     let theirs = gate.clone();
     pool.execute(move || theirs.pass_uninterruptibly()).unwrap();
     gate.await_waiting(1);
     let queued = pool.submit(|| ()).unwrap();
-    assert!(pool.shutdown_now().is_empty());
+    let service: &dyn ExecutorService = &pool;
+    let unstarted = service.shutdown_now();
+    assert_eq!(unstarted.len(), 1);
+    assert!(!queued.is_done());
+    drop(unstarted);
     assert!(queued.is_cancelled());
     gate.open();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));

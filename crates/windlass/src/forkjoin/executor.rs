@@ -282,13 +282,18 @@ impl ExecutorService for ForkJoinPool {
         }
     }
 
-    /// Cancels what has not started and interrupts what runs. Unlike a thread pool, it hands nothing
-    /// back, as in the JDK. Does nothing to the common pool.
+    /// Returns the tasks that have not started, submitted and forked, and interrupts those that run.
+    ///
+    /// The handle of a returned task stays pending until the task is run or dropped. Both sides of
+    /// joins and what scopes have spawned still run: threads wait for them. What running tasks fork
+    /// from now on is run only if they join it, and cancelled otherwise.
+    ///
+    /// Does nothing to the common pool.
     fn shutdown_now(&self) -> Vec<Task> {
-        if !self.0.is_common {
-            self.shared().shutdown_now();
+        if self.0.is_common {
+            return Vec::new();
         }
-        Vec::new()
+        self.shared().shutdown_now()
     }
 
     fn is_shutdown(&self) -> bool {

@@ -46,6 +46,14 @@ pub(super) struct Local {
     waits: Cell<usize>,
 }
 
+/// What becomes of the tasks that a worker takes in its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskPolicy {
+    Run,
+    /// The pool stops: they were forked after `shutdown_now`.
+    Cancel,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Worker,
@@ -272,13 +280,28 @@ impl Local {
         found
     }
 
+    /// Returns what is to become of tasks that this worker takes from now on.
+    ///
+    /// Read before the task is taken: a task that was queued before the pool stopped is run by the
+    /// worker that has it, or handed back by `shutdown_now`, but never cancelled.
+    #[inline]
+    pub(super) fn task_policy(&self) -> TaskPolicy {
+        if self.shared.is_stopping() {
+            TaskPolicy::Cancel
+        } else {
+            TaskPolicy::Run
+        }
+    }
+
     /// Runs all that is in the worker's own deque, at the top of its loop.
     ///
     /// One `catch_unwind` covers all tasks until one panics.
     pub(super) fn run_own(&self) {
         let run_all = || {
-            while let Some(work) = self.deque.pop() {
-                self.run_at_top(work);
+            loop {
+                let policy = self.task_policy();
+                let Some(work) = self.deque.pop() else { break };
+                self.run_at_top(work, policy);
             }
         };
         while let Err(payload) = catch(run_all) {
@@ -286,32 +309,36 @@ impl Local {
         }
     }
 
-    /// Runs a piece of work at the top of the worker's loop; a task's panic unwinds. A pool that stops
-    /// cancels tasks instead.
+    /// Runs a piece of work at the top of the worker's loop; a task's panic unwinds.
     #[inline]
-    fn run_at_top(&self, work: Work) {
+    fn run_at_top(&self, work: Work, policy: TaskPolicy) {
         match work {
             Work::Job(job) => self.run_job(job),
-            Work::Task(task, _) if self.shared.is_stopping() => {
-                ignore_panic(|| task.abandon(Cancellation::Drained));
+            Work::Task(task, _) if policy == TaskPolicy::Cancel => {
+                ignore_panic(|| task.abandon(Cancellation::Shutdown));
             }
             Work::Task(task, _) => {
-                self.context.take_interrupt();
+                // The interrupt of the preceding task; but that of `shutdown_now` is for this one.
+                if self.context.take_interrupt() && self.shared.is_stopping() {
+                    self.context.set_interrupted();
+                }
                 let _shown = self.show(task.id().as_u64());
                 task.run();
             }
         }
     }
 
-    /// Runs a piece of work; its panic does not leave this function.
+    /// Runs a piece of work in the worker's loop; its panic does not leave this function.
+    pub(super) fn run_in_loop(&self, work: Work, policy: TaskPolicy) {
+        if let Err(payload) = catch(|| self.run_at_top(work, policy)) {
+            self.shared.report(Failure::from_panic(payload));
+        }
+    }
+
+    /// Runs a piece of work inside other work; its panic does not leave this function.
     pub(super) fn run(&self, work: Work) {
         match work {
             Work::Job(job) => self.run_job(job),
-            Work::Task(..) if self.is_at_top() => {
-                if let Err(payload) = catch(|| self.run_at_top(work)) {
-                    self.shared.report(Failure::from_panic(payload));
-                }
-            }
             Work::Task(task, _) => {
                 let id = task.id().as_u64();
                 self.run_nested(id, || task.run());

@@ -15,7 +15,7 @@ use super::state::{self, Census, RunState, State};
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
-use crate::task::Failure;
+use crate::task::{Cancellation, Failure};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::{discard, ignore_panic};
@@ -154,5 +154,15 @@ impl Shared {
             ignore_panic(|| uncaught(&failure));
         }
         discard(failure);
+    }
+}
+
+impl Drop for Shared {
+    /// Cancels what no worker could be started for.
+    fn drop(&mut self) {
+        let injector = std::mem::take(&mut self.lock().injector);
+        for task in injector.into_iter().filter_map(Work::into_task) {
+            ignore_panic(|| task.abandon(Cancellation::PoolDropped));
+        }
     }
 }

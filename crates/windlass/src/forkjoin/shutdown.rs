@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::shared::Shared;
 use super::state::RunState;
-use crate::task::Cancellation;
-use crate::unwind::ignore_panic;
+use crate::task::{Cancellation, Task};
 
 impl Shared {
     /// Accepts nothing more; what is queued is run.
@@ -18,18 +17,24 @@ impl Shared {
         self.wake_for_queued();
     }
 
-    /// Stops: tasks that have not started are cancelled, those that run are interrupted.
-    pub(super) fn shutdown_now(self: &Arc<Self>) {
+    /// Stops: returns the tasks that have not started, and interrupts those that run.
+    ///
+    /// A worker that has already taken a task runs it. Jobs stay: a thread waits for each.
+    pub(super) fn shutdown_now(self: &Arc<Self>) -> Vec<Task> {
         let mut state = self.lock();
         if state.run_state == RunState::Terminated {
-            return;
+            return Vec::new();
         }
-        self.set_run_state(&mut state, RunState::Stop);
+        // In this order: from `Shutdown` on nothing new is accepted; from `Stop` on workers cancel the
+        // tasks that they find, which are then only those that were forked since.
+        let run_state = state.run_state.max(RunState::Shutdown);
+        self.set_run_state(&mut state, run_state);
         let tasks = self.take_tasks(&mut state);
+        self.set_run_state(&mut state, RunState::Stop);
         let waiters = state.external_waiters.clone();
         drop(state);
-        for task in tasks {
-            ignore_panic(|| task.abandon(Cancellation::Drained));
+        for task in &tasks {
+            task.set_drop_reason(Cancellation::Drained);
         }
         for worker in self.roster.snapshot().iter() {
             worker.interrupt();
@@ -38,5 +43,6 @@ impl Shared {
         self.wake_for_queued();
         waiters.iter().for_each(|waiter| waiter.unpark());
         self.try_terminate(self.lock());
+        tasks
     }
 }

@@ -2,13 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::deque::LocalOrder;
 use super::handle::ForkHandle;
 use super::job::Work;
 use super::join;
 use super::local::Local;
-use super::shared::Shared;
+use super::shared::{Config, Shared};
+use super::worker;
 use crate::task::{Task, TaskHandle};
+use crate::thread_factory::DefaultThreadFactory;
 
 /// A computation that splits itself into smaller ones.
 ///
@@ -136,12 +140,27 @@ impl fmt::Debug for Cx<'_> {
     }
 }
 
-/// Runs the task on the worker that this is called on.
+/// Runs the task on the worker that this is called on; elsewhere on this thread alone.
 pub(super) fn compute<K: RecursiveTask>(task: K) -> K::Output {
     Local::with(|local| match local {
         Some(local) => task.compute(&Cx::new(local)),
-        None => unreachable!("a recursive task runs on a worker"),
+        None => compute_alone(task),
     })
+}
+
+/// Runs a task that was handed back on a thread that is no worker, as the only thread of a pool of its
+/// own.
+#[cold]
+fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
+    let config = Config {
+        order: LocalOrder::Lifo,
+        keep_alive: Duration::ZERO,
+        max_spares: 0,
+        factory: Arc::new(DefaultThreadFactory::named("ForkJoinPool.none")),
+        uncaught: None,
+        run_worker: worker::run,
+    };
+    Shared::new(config, 0).as_helper(|local| task.compute(&Cx::new(local)))
 }
 
 /// Creates a task for a deque, and its handle.

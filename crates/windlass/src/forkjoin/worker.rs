@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::deque::Deque;
 use super::job::Work;
-use super::local::Local;
+use super::local::{Local, TaskPolicy};
 use super::roster::WorkerInfo;
 use super::shared::Shared;
 use super::sleep::Awake;
@@ -17,26 +17,27 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
     worker.set_context(ThreadContext::current());
     let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
-    let run_and_count = |work| {
-        local.run(work);
+    let run_and_count = |work, policy| {
+        local.run_in_loop(work, policy);
         worker.count_steal();
     };
     local.enter(|| {
         loop {
             local.run_own();
             let submitted = shared.submission_count();
+            let policy = local.task_policy();
             if let Some(stolen) = local.steal() {
                 spin.submissions = 0;
-                run_and_count(stolen);
+                run_and_count(stolen, policy);
             } else if let Some(submission) = local.take_submission() {
                 spin.submissions += 1;
-                run_and_count(submission);
+                run_and_count(submission, TaskPolicy::Run);
             } else if !spin.finds(|| shared.submission_count() != submitted) {
                 local.forget_victims();
                 match sleep_or_retire(shared, worker) {
                     Idle::Run(submission) => {
                         spin.submissions += 1;
-                        run_and_count(submission);
+                        run_and_count(submission, TaskPolicy::Run);
                     }
                     Idle::Search => {}
                     Idle::Retire => break,
