@@ -2,6 +2,8 @@
 
 use syn::punctuated::Punctuated;
 
+use crate::source::Namespace;
+
 /// Whether an attribute keeps what it stands at out of every build that is not for tests.
 pub(crate) fn is_for_tests(attribute: &syn::Attribute) -> bool {
     if attribute.path().is_ident("test") {
@@ -60,22 +62,25 @@ fn named_file(attribute: &syn::Meta) -> Option<String> {
 }
 
 /// The name that an item defines, and its attributes.
-pub(crate) fn parts_of_item(item: &syn::Item) -> (Option<&syn::Ident>, &[syn::Attribute]) {
+pub(crate) fn parts_of_item(
+    item: &syn::Item,
+) -> (Option<(&syn::Ident, Namespace)>, &[syn::Attribute]) {
+    use Namespace::{Types, Values};
     match item {
-        syn::Item::Const(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::Enum(item) => (Some(&item.ident), &item.attrs),
+        syn::Item::Const(item) => (Some((&item.ident, Values)), &item.attrs),
+        syn::Item::Enum(item) => (Some((&item.ident, Types)), &item.attrs),
         syn::Item::ExternCrate(item) => (None, &item.attrs),
-        syn::Item::Fn(item) => (Some(&item.sig.ident), &item.attrs),
+        syn::Item::Fn(item) => (Some((&item.sig.ident, Values)), &item.attrs),
         syn::Item::ForeignMod(item) => (None, &item.attrs),
         syn::Item::Impl(item) => (None, &item.attrs),
-        syn::Item::Macro(item) => (item.ident.as_ref(), &item.attrs),
+        syn::Item::Macro(item) => (item.ident.as_ref().map(|name| (name, Values)), &item.attrs),
         syn::Item::Mod(item) => (None, &item.attrs),
-        syn::Item::Static(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::Struct(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::Trait(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::TraitAlias(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::Type(item) => (Some(&item.ident), &item.attrs),
-        syn::Item::Union(item) => (Some(&item.ident), &item.attrs),
+        syn::Item::Static(item) => (Some((&item.ident, Values)), &item.attrs),
+        syn::Item::Struct(item) => (Some((&item.ident, Types)), &item.attrs),
+        syn::Item::Trait(item) => (Some((&item.ident, Types)), &item.attrs),
+        syn::Item::TraitAlias(item) => (Some((&item.ident, Types)), &item.attrs),
+        syn::Item::Type(item) => (Some((&item.ident, Types)), &item.attrs),
+        syn::Item::Union(item) => (Some((&item.ident, Types)), &item.attrs),
         syn::Item::Use(item) => (None, &item.attrs),
         _ => (None, &[]),
     }

@@ -293,6 +293,37 @@ fn a_method_of_the_same_name_of_another_type_is_not_a_use() {
 }
 
 #[test]
+fn a_module_and_a_function_of_one_name_are_told_apart() {
+    const FILES: [(&str, &str); 3] = [
+        ("lib.rs", "mod pool;"),
+        (
+            "pool/mod.rs",
+            "mod join; mod top; mod user; pub use top::join;",
+        ),
+        ("pool/join.rs", "pub fn part() {}"),
+    ];
+    let found = |user| {
+        let top = ("pool/top.rs", "use super::user; pub fn join() {}");
+        let files: Vec<_> = FILES
+            .into_iter()
+            .chain([top, ("pool/user.rs", user)])
+            .collect();
+        cycles(&files)
+    };
+    assert_eq!(found("use super::join; fn f() { join::part(); }"), [""; 0]);
+    assert_eq!(found("use super::join; fn f() { join(); }"), ["top user"]);
+}
+
+#[test]
+fn the_body_of_a_macro_belongs_to_those_who_invoke_it() {
+    assert_no_cycle(
+        "pub struct A; use super::b::methods; methods!();",
+        "macro_rules! methods { () => { fn f(_: $crate::pool::a::A) {} } } pub(crate) use methods;
+         pub struct B; pub fn helper() {}",
+    );
+}
+
+#[test]
 fn files_that_cfg_chooses_between_do_not_see_each_other() {
     let found = cycles(&[
         ("lib.rs", "mod pool;"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::resolve::{Target, resolve, resolve_path};
-use crate::source::{Call, Crate, File, FileId, Owner, Receiver, Reference};
+use crate::source::{Call, Crate, File, FileId, Owner, Receiver, Reference, Role};
 
 /// A use of another module or file: where, and of what.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -153,6 +153,10 @@ impl Crate {
         };
         let methods = self.spread_methods();
         for (id, reference, target) in self.targets() {
+            // The body of a macro belongs to the files that invoke it.
+            if reference.role == Role::MacroBody {
+                continue;
+            }
             for used in self.files_of(&target, &methods) {
                 add(id, used, Use::of(reference));
             }

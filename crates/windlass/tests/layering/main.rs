@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use source::Crate;
+use source::{Crate, Role};
 
 /// The layers, lowest first. A module may use modules of lower layers only; those of one layer do
 /// not use each other.
@@ -187,8 +187,9 @@ fn prints_and_sleeps(krate: &Crate) -> Vec<String> {
     for file in &krate.files {
         for reference in &file.references {
             let last = reference.path.last().unwrap().as_str();
+            let is_macro = matches!(reference.role, Role::Macro | Role::MacroBody);
             let is_sleep = last == "sleep" && reference.path.iter().any(|name| name == "thread");
-            if is_sleep || reference.is_macro && FORBIDDEN_MACROS.contains(&last) {
+            if is_sleep || is_macro && FORBIDDEN_MACROS.contains(&last) {
                 findings.push(format!("{}:{} names {last}", file.path, reference.line));
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::{Crate, FileId, GLOBAL, ModulePath, Reference};
+use crate::source::{Crate, FileId, GLOBAL, ModulePath, Namespace, Reference, Role};
 
 /// What a path leads to. A path may lead to several things: names live in several namespaces, and
 /// `cfg` may choose between definitions.
@@ -40,10 +40,35 @@ struct Search<'a> {
 pub(crate) fn resolve(krate: &Crate, home: FileId, reference: &Reference) -> BTreeSet<Target> {
     let mut search = Search::new(krate, home);
     search.follow(&reference.scope, &reference.path, home, 0);
-    if search.found.is_empty() && reference.is_macro && reference.path.len() == 1 {
+    // One namespace is enough.
+    let is_missing = |target: &Target| matches!(target, Target::Missing { .. });
+    if !search.found.iter().all(is_missing) {
+        search.found.retain(|target| !is_missing(target));
+    }
+    if let Role::Import(name) = &reference.role {
+        drop_unused_namespace(krate, home, name, &mut search.found);
+    }
+    if search.found.is_empty() && reference.role == Role::Macro && reference.path.len() == 1 {
         search.textual_macro(&reference.scope, &reference.path[0]);
     }
     search.found
+}
+
+/// An import of a name that is both a module and a value imports both. It counts as a use of those
+/// that the file goes on to use: `name::x` is of the module, `name` alone is of the value.
+fn drop_unused_namespace(krate: &Crate, file: FileId, name: &str, found: &mut BTreeSet<Target>) {
+    let is_module = |target: &Target| matches!(target, Target::Module(_));
+    if found.iter().all(is_module) || !found.iter().any(is_module) {
+        return;
+    }
+    let others = krate.files[file].references.iter();
+    let used = others.filter(|other| other.role == Role::Path && other.path[0] == name);
+    let (deep, alone): (Vec<_>, Vec<_>) = used.partition(|other| other.path.len() > 1);
+    if !deep.is_empty() && alone.is_empty() {
+        found.retain(is_module);
+    } else if deep.is_empty() && !alone.is_empty() {
+        found.retain(|target| !is_module(target));
+    }
 }
 
 /// Returns what a path in a module leads to.
@@ -121,12 +146,10 @@ impl<'a> Search<'a> {
         };
         // Of files that `cfg` chooses between, one does not see the others.
         let is_seen = |file: FileId| file == self.home || !scope.files.contains(&self.home);
-        let items: Vec<_> = scope
-            .items
-            .get(name)
-            .into_iter()
-            .flatten()
-            .copied()
+        let items = scope.items.get(name).into_iter().flatten();
+        let items: Vec<_> = items
+            .filter(|(_, namespace)| rest.is_empty() || *namespace == Namespace::Types)
+            .map(|(file, _)| *file)
             .filter(|file| is_seen(*file))
             .collect();
         let bindings: Vec<_> = scope
@@ -217,7 +240,7 @@ impl<'a> Search<'a> {
         for length in (0..=scope.len()).rev() {
             let module = self.krate.modules.get(&scope[..length]);
             let items = module.and_then(|module| module.items.get(name));
-            for &file in items.into_iter().flatten() {
+            for &(file, _) in items.into_iter().flatten() {
                 self.found.insert(Target::Item {
                     file,
                     name: name.into(),

@@ -52,9 +52,16 @@ pub(crate) struct Module {
     /// The files that the module is in: several if `cfg` chooses between them.
     pub(crate) files: BTreeSet<FileId>,
     pub(crate) children: BTreeSet<String>,
-    pub(crate) items: BTreeMap<String, BTreeSet<FileId>>,
+    pub(crate) items: BTreeMap<String, BTreeSet<(FileId, Namespace)>>,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) globs: Vec<(FileId, Vec<String>)>,
+}
+
+/// Where a name lives: the name of a value has nothing below it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Namespace {
+    Types,
+    Values,
 }
 
 /// A name that a `use` brings into a module.
@@ -71,8 +78,19 @@ pub(crate) struct Reference {
     pub(crate) scope: ModulePath,
     pub(crate) path: Vec<String>,
     pub(crate) line: usize,
-    /// Whether it is the name of a macro that is invoked.
-    pub(crate) is_macro: bool,
+    pub(crate) role: Role,
+}
+
+/// What a path stands for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Role {
+    /// It is imported under this name.
+    Import(String),
+    /// It names a macro that is invoked.
+    Macro,
+    /// It stands in a `macro_rules`, and is used where that is invoked.
+    MacroBody,
+    Path,
 }
 
 /// A method call.
@@ -236,13 +254,13 @@ impl Reader<'_> {
         !self.krate.files[self.file].is_test_only && attributes.iter().any(is_for_tests)
     }
 
-    fn define(&mut self, name: &syn::Ident) {
+    fn define(&mut self, name: &syn::Ident, namespace: Namespace) {
         let file = self.file;
-        let items = &mut self.module().items;
-        items.entry(name.to_string()).or_default().insert(file);
+        let items = self.module().items.entry(name.to_string()).or_default();
+        items.insert((file, namespace));
     }
 
-    fn refer(&mut self, path: Vec<String>, span: Span, is_macro: bool) {
+    fn refer(&mut self, path: Vec<String>, span: Span, role: Role) {
         // A value called `self` is not a module.
         if self.is_silent || path == ["self"] {
             return;
@@ -253,7 +271,7 @@ impl Reader<'_> {
             scope,
             path,
             line,
-            is_macro,
+            role,
         };
         self.file().references.push(reference);
     }
@@ -340,7 +358,7 @@ impl Reader<'_> {
             syn::UseTree::Glob(glob) => {
                 let file = self.file;
                 self.module().globs.push((file, prefix.clone()));
-                self.refer(prefix.clone(), glob.span(), false);
+                self.refer(prefix.clone(), glob.span(), Role::Path);
             }
         }
     }
@@ -352,14 +370,14 @@ impl Reader<'_> {
             path.push(last.to_string());
         }
         let name = rename.map_or_else(|| path.last().cloned(), |name| Some(name.to_string()));
-        let file = self.file;
+        let name = name.unwrap_or_default();
         let binding = Binding {
-            name: name.unwrap_or_default(),
+            name: name.clone(),
             path: path.clone(),
-            file,
+            file: self.file,
         };
         self.module().bindings.push(binding);
-        self.refer(path, last.span(), false);
+        self.refer(path, last.span(), Role::Import(name));
     }
 
     fn receiver(&self, expr: &syn::Expr) -> Receiver {
@@ -440,9 +458,14 @@ impl Reader<'_> {
         }
         let is_macro = tokens.get(at).is_some_and(|token| is_punct(token, '!'))
             && matches!(tokens.get(at + 1), Some(TokenTree::Group(_)));
+        let role = match (is_definition, is_macro) {
+            (true, _) => Role::MacroBody,
+            (false, true) => Role::Macro,
+            (false, false) => Role::Path,
+        };
         let everywhere = ["crate", "std", "core", "alloc", GLOBAL];
         if !is_definition || everywhere.contains(&path[0].as_str()) {
-            self.refer(path, tokens[start].span(), is_macro);
+            self.refer(path, tokens[start].span(), role);
         }
         at - start
     }
@@ -470,7 +493,7 @@ impl Reader<'_> {
                 [TokenTree::Ident(keyword), TokenTree::Ident(name)]
                     if KEYWORDS.iter().any(|word| keyword == word) =>
                 {
-                    self.define(name);
+                    self.define(name, Namespace::Types);
                 }
                 _ => {}
             }
@@ -498,8 +521,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item(&mut self, item: &'ast syn::Item) {
         let (name, attributes) = parts_of_item(item);
         let is_skipped = self.skips(attributes);
-        if let Some(name) = name {
-            self.define(name);
+        if let Some((name, namespace)) = name {
+            self.define(name, namespace);
         }
         match item {
             _ if !is_skipped => visit::visit_item(self, item),
@@ -550,7 +573,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             file: self.file,
         };
         self.module().bindings.push(binding);
-        self.refer(path, item.ident.span(), false);
+        self.refer(path, item.ident.span(), Role::Import(name.to_string()));
     }
 
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
@@ -673,13 +696,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                 self.call(name, path.span(), receiver);
             }
             (_, [first, ..]) if first == "Self" => {}
-            _ => self.refer(names, path.span(), false),
+            _ => self.refer(names, path.span(), Role::Path),
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
-        self.refer(segments(&mac.path), mac.path.span(), true);
+        self.refer(segments(&mac.path), mac.path.span(), Role::Macro);
         self.scan(mac.tokens.clone(), false);
     }
 
