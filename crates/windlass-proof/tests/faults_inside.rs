@@ -109,7 +109,7 @@ fn ask_scheduled(pool: &ScheduledThreadPoolExecutor) {
     pool.set_run_delayed_after_shutdown(!pool.runs_delayed_after_shutdown());
     pool.set_continue_periodic_after_shutdown(!pool.continues_periodic_after_shutdown());
     assert_eq!(pool.stats().active_count, 1);
-    assert_eq!(pool.pool().active_count(), 1);
+    assert_eq!(pool.active_count(), 1);
     ask_service(pool);
 }
 

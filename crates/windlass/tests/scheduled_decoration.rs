@@ -108,7 +108,7 @@ fn what_is_attached_to_a_task_is_found_wherever_it_appears() {
     assert_eq!(log.next(), ("labelled".to_owned(), 7));
     assert_eq!(step(&clock), HOUR - SECOND);
     assert_eq!(log.next(), ("labelled".to_owned(), 7));
-    until("the next turn is queued", || pool.pool().queue().len() == 1);
+    until("the next turn is queued", || pool.queue().len() == 1);
     let drained = pool.shutdown_now();
     assert_eq!(drained[0].id(), often.id());
     assert_eq!(drained[0].attachment::<Tenant>().unwrap().0, 7);

@@ -53,7 +53,7 @@ fn a_single_thread_scheduled_executor_has_one_thread() {
 fn a_scheduled_thread_pool_honours_delays() {
     let clock = TestClock::new();
     let pool = clock.enter(|| executors::scheduled_thread_pool(2));
-    assert_eq!(pool.pool().core_pool_size(), 2);
+    assert_eq!(pool.core_pool_size(), 2);
     honours_a_delay(&clock, &pool);
 }
 

@@ -134,7 +134,7 @@ fn a_fixed_delay_that_fails_is_over_too() {
         .unwrap();
     assert!(task.get().unwrap_err().is_failed());
     await_idle(&pool, 1);
-    assert_eq!(pool.pool().queue().len(), 0);
+    assert_eq!(pool.queue().len(), 0);
     pool.close();
 }
 

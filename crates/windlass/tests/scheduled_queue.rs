@@ -44,7 +44,7 @@ fn the_queue_has_what_waits_and_not_what_runs() {
     let (pool, gate, tasks) = five_at_a_gate();
     assert!(!holds(&pool, tasks[0].id()));
     assert!(tasks[1..].iter().all(|task| holds(&pool, task.id())));
-    assert_eq!(pool.pool().queue().len(), 4);
+    assert_eq!(pool.queue().len(), 4);
     gate.open();
     pool.close();
 }
@@ -60,7 +60,7 @@ fn a_waiting_task_is_removed_once_and_stays_unfinished_in_the_hands_of_the_remov
     assert!(pool.remove(&tasks[4]).is_none(), "it is gone");
     assert!(pool.remove(&tasks[3]).is_some());
     assert!(!tasks[4].is_done());
-    assert_eq!(pool.pool().queue().len(), 2);
+    assert_eq!(pool.queue().len(), 2);
     drop(removed);
     let error = tasks[4].get().unwrap_err();
     let expected = ExecutionError::Cancelled(Cancellation::Removed);
@@ -80,8 +80,25 @@ fn a_task_of_another_pool_is_not_found() {
     let theirs = there.schedule(HOUR, || ()).unwrap();
     assert!(here.remove(&theirs).is_none());
     assert!(here.remove(&mine).is_some());
-    assert_eq!(there.pool().queue().len(), 1);
+    assert_eq!(there.queue().len(), 1);
     drop(there.shutdown_now());
+}
+
+#[test]
+fn a_task_is_removed_by_its_id_or_by_any_of_its_handles() {
+    let pool = ScheduledThreadPoolExecutor::new(0);
+    let schedule = || pool.schedule(HOUR, || ()).unwrap();
+    let (by_id, by_control, by_handle) = (schedule(), schedule(), schedule());
+    let periodic = pool.schedule_at_fixed_rate(HOUR, HOUR, || ()).unwrap();
+    assert!(pool.remove(by_id.id()).is_some());
+    assert!(pool.remove(&by_control.control()).is_some());
+    assert!(pool.remove(&by_handle.into_handle()).is_some());
+    assert!(
+        pool.remove(&periodic)
+            .is_some_and(|task| task.is_periodic())
+    );
+    assert!(pool.queue().is_empty());
+    pool.close();
 }
 
 /// STP-042
@@ -104,7 +121,7 @@ fn a_purge_drops_what_was_cancelled() {
 #[test]
 fn a_cancelled_task_stays_queued_unless_it_is_to_be_removed() {
     let pool = ScheduledThreadPoolExecutor::new(1);
-    let queued = || pool.pool().queue().len();
+    let queued = || pool.queue().len();
     let kept = pool.schedule(HOUR, || ()).unwrap();
     assert!(kept.cancel());
     assert_eq!((queued(), pool.queued_tasks()[0].is_cancelled), (1, true));
@@ -132,7 +149,7 @@ fn a_cancelled_task_leaves_the_queue_when_its_time_comes() {
     let task = pool.schedule(SECOND, || ()).unwrap();
     assert!(task.cancel());
     step(&clock);
-    until("it has left", || pool.pool().queue().is_empty());
+    until("it has left", || pool.queue().is_empty());
     pool.close();
 }
 
@@ -152,7 +169,7 @@ fn scheduling_and_cancelling_for_ever_leaves_nothing_behind() {
         let token = drops.token();
         let task = pool.schedule(HOUR, move || drop(token)).unwrap();
         assert!(task.cancel());
-        assert_eq!(pool.pool().queue().len(), 0);
+        assert_eq!(pool.queue().len(), 0);
     }
     assert_eq!(drops.count(), MANY);
     pool.close();
@@ -170,12 +187,12 @@ fn cancelling_among_many_needs_no_search() {
     let tasks: Vec<_> = (0..MANY)
         .map(|n| pool.schedule(delay(n), || ()).unwrap())
         .collect();
-    assert_eq!(pool.pool().queue().len(), MANY);
+    assert_eq!(pool.queue().len(), MANY);
     // With a search for each this would take minutes.
     within_patience("all are cancelled", move || {
         assert!(tasks.iter().rev().all(ScheduledHandle::cancel));
     });
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
     pool.close();
 }
 
@@ -198,7 +215,7 @@ fn a_cancel_during_a_run_lets_it_end_undisturbed_and_is_the_last() {
     assert!(!log.next(), "not interrupted");
     await_idle(&pool, 1);
     clock.advance(HOUR);
-    assert!(log.is_empty() && pool.pool().queue().is_empty());
+    assert!(log.is_empty() && pool.queue().is_empty());
     pool.close();
 }
 
@@ -239,7 +256,7 @@ fn a_task_may_cancel_itself() {
     });
     assert!(outcome.unwrap_err().is_cancelled());
     await_idle(&pool, 1);
-    assert_eq!((task.runs(), pool.pool().queue().len()), (1, 0));
+    assert_eq!((task.runs(), pool.queue().len()), (1, 0));
     pool.close();
 }
 
@@ -299,7 +316,7 @@ fn a_task_may_cancel_and_schedule_itself_at_another_pace() {
         clock.advance(HOUR);
         await_idle(&pool, 1);
         let ticks = ticklers.map(|tickler| tickler.ticks.load(Ordering::SeqCst));
-        assert_eq!((ticks, pool.pool().queue().len()), ([5, 5], 0));
+        assert_eq!((ticks, pool.queue().len()), ([5, 5], 0));
         pool.close();
     }
 }
@@ -309,7 +326,7 @@ fn a_task_may_cancel_and_schedule_itself_at_another_pace() {
 fn nothing_keeps_a_task_alive_that_was_cancelled_and_purged() {
     let clock = TestClock::new();
     let pool = pool_on(&clock, 10);
-    pool.pool().prestart_all_core_threads();
+    pool.prestart_all_core_threads();
     let mut weak: Vec<Weak<()>> = Vec::new();
     // Each becomes the new head, on which a worker waits.
     let tasks: Vec<_> = (0..100)

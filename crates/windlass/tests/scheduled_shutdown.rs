@@ -34,14 +34,14 @@ fn by_default_delayed_tasks_still_run_in_their_time() {
     await_wake_up_in(&clock, HOUR);
     pool.shutdown();
     assert!(pool.is_shutdown() && pool.is_terminating());
-    assert_eq!(pool.pool().queue().len(), 5);
+    assert_eq!(pool.queue().len(), 5);
     assert!(tasks.iter().all(|task| !task.is_done()));
     await_wake_up_in(&clock, HOUR);
     clock.advance(HOUR);
     assert!(ends(&pool));
     let values: Vec<_> = tasks.iter_mut().map(|task| task.get().unwrap()).collect();
     assert_eq!(values, [0, 1, 2, 3, 4]);
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
 }
 
 /// STP-061
@@ -53,9 +53,9 @@ fn with_the_delayed_policy_off_a_shutdown_cancels_what_waits() {
     let tasks: Vec<_> = (0..5)
         .map(|_| pool.schedule(HOUR, || ()).unwrap())
         .collect();
-    assert_eq!(pool.pool().queue().len(), 5);
+    assert_eq!(pool.queue().len(), 5);
     pool.shutdown();
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
     assert!(tasks.iter().all(ScheduledHandle::is_cancelled));
     assert!(ends(&pool));
 }
@@ -68,7 +68,7 @@ fn by_default_a_shutdown_cancels_periodic_tasks() {
     let delay = pool.schedule_with_fixed_delay(HOUR, HOUR, || ()).unwrap();
     pool.shutdown();
     assert!(rate.is_done() && rate.is_cancelled() && delay.is_cancelled());
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
     assert!(ends(&pool));
 }
 
@@ -106,7 +106,7 @@ fn a_periodic_task_that_runs_during_the_shutdown_names_the_shutdown() {
     let gate = Gate::new();
     let blocker = gate.clone();
     let task = pool
-        .schedule_at_fixed_rate(Duration::ZERO, HOUR, move || drop(blocker.pass()))
+        .schedule_at_fixed_rate(Duration::ZERO, HOUR, move || blocker.pass_uninterruptibly())
         .unwrap();
     gate.await_waiting(1);
     pool.shutdown();
@@ -210,14 +210,14 @@ impl Matrix {
     fn two_waves_and_a_shutdown(&self) -> [Wave; 2] {
         let first = self.wave(Duration::ZERO);
         self.gate.await_waiting(WORKERS);
-        assert!(self.pool.pool().queue().is_empty());
+        assert!(self.pool.queue().is_empty());
         let delay = if self.pool.runs_delayed_after_shutdown() {
             Duration::ZERO
         } else {
             HOUR
         };
         let second = self.wave(delay);
-        assert_eq!(self.pool.pool().queue().len(), 4);
+        assert_eq!(self.pool.queue().len(), 4);
         self.pool.shutdown();
         assert!(self.pool.is_terminating());
         [first, second]
@@ -229,7 +229,7 @@ impl Matrix {
             self.clock.advance(SECOND);
             self.pool.is_terminated()
         });
-        assert!(self.pool.pool().queue().is_empty());
+        assert!(self.pool.queue().is_empty());
         self.ran.load(Ordering::SeqCst)
     }
 }
@@ -329,9 +329,9 @@ fn a_shutdown_throws_out_what_was_cancelled_before() {
     let pool = ScheduledThreadPoolExecutor::new(1);
     let task = pool.schedule(HOUR, || ()).unwrap();
     assert!(task.cancel());
-    assert_eq!(pool.pool().queue().len(), 1);
+    assert_eq!(pool.queue().len(), 1);
     pool.shutdown();
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
     assert!(ends(&pool));
 }
 
@@ -350,7 +350,7 @@ fn a_stop_hands_back_all_that_waits_unfinished() {
     let mut all: Vec<_> = tasks.iter().map(ScheduledHandle::id).collect();
     all.sort();
     assert_eq!(ids, all);
-    assert!(pool.pool().queue().is_empty());
+    assert!(pool.queue().is_empty());
     assert!(
         tasks
             .iter()

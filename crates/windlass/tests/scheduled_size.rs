@@ -11,6 +11,7 @@ use std::time::Duration;
 use threads::{Blockers, Counting};
 use time::{HOUR, Log, SECOND, await_idle, await_wake_up_in, pool_on, step};
 use windlass::clock::TestClock;
+use windlass::pool::DiscardPolicy;
 use windlass::testing::until;
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
@@ -22,6 +23,40 @@ fn counted(clock: &TestClock, core: usize) -> (ScheduledThreadPoolExecutor, Coun
         .core_pool_size(core)
         .thread_factory(Arc::new(threads.clone()));
     (clock.enter(|| builder.build()), threads)
+}
+
+/// What the thread pool shows and takes, the scheduled pool shows and takes itself.
+#[test]
+fn a_scheduled_pool_has_the_figures_and_settings_of_its_thread_pool() {
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .name("timers")
+        .core_pool_size(2)
+        .keep_alive(SECOND)
+        .build();
+    assert_eq!((pool.name(), pool.core_pool_size()), ("timers", 2));
+    assert_eq!(
+        (pool.keep_alive(), pool.allows_core_thread_timeout()),
+        (SECOND, false)
+    );
+    assert!(pool.prestart_core_thread());
+    assert_eq!(pool.prestart_all_core_threads(), 1);
+    assert_eq!((pool.pool_size(), pool.largest_pool_size()), (2, 2));
+    drop(pool.schedule(HOUR, || ()).unwrap());
+    assert_eq!((pool.active_count(), pool.queue().len()), (0, 1));
+    assert_eq!((pool.task_count(), pool.completed_task_count()), (1, 0));
+    pool.set_core_pool_size(1).unwrap();
+    pool.set_keep_alive(MILLI).unwrap();
+    pool.set_allow_core_thread_timeout(true).unwrap();
+    pool.set_thread_factory(Counting::default());
+    pool.set_rejection_handler(DiscardPolicy);
+    let stats = pool.pool().stats();
+    assert_eq!((stats.core_pool_size, pool.pool().keep_alive()), (1, MILLI));
+    assert!(pool.pool().allows_core_thread_timeout());
+    assert_eq!(pool.maximum_pool_size(), stats.maximum_pool_size);
+    drop(pool.shutdown_now());
+    assert!(pool.schedule(HOUR, || ()).unwrap().is_cancelled());
+    assert_eq!(pool.rejected_count(), 1);
+    pool.close();
 }
 
 /// Moves the clock on, a millisecond at a time, until the condition holds.
@@ -51,7 +86,7 @@ fn without_core_workers_a_far_off_task_costs_one_sleeping_thread() {
     drop(pool.schedule(HOUR, || ()).unwrap());
     // It looks up once per keep-alive, and does not spin in between.
     for _ in 0..100 {
-        assert_eq!(step(&clock), pool.pool().keep_alive());
+        assert_eq!(step(&clock), pool.keep_alive());
         await_idle(&pool, 1);
     }
     let stats = pool.stats();
@@ -93,7 +128,7 @@ fn the_maximum_size_changes_nothing() {
             pool.execute(blockers.body()).unwrap();
         }
         until("two run", || pool.stats().active_count == 2);
-        assert_eq!((threads.created(), pool.pool().queue().len()), (2, 8));
+        assert_eq!((threads.created(), pool.queue().len()), (2, 8));
         blockers.release();
         pool.close();
         assert_eq!(pool.stats().largest_pool_size, 2);
@@ -105,7 +140,7 @@ fn the_maximum_size_changes_nothing() {
 fn one_timer_has_one_of_many_workers_sleep_by_the_clock() {
     let (clock, log) = (TestClock::new(), Log::new());
     let pool = pool_on(&clock, 100);
-    assert_eq!(pool.pool().prestart_all_core_threads(), 100);
+    assert_eq!(pool.prestart_all_core_threads(), 100);
     let notes = log.clone();
     drop(pool.schedule_at_fixed_rate(SECOND, SECOND, move || notes.record(())));
     for _ in 0..100 {
@@ -125,8 +160,8 @@ fn the_last_worker_stays_for_a_far_off_task() {
     for (core, timeout) in [(0, false), (1, true), (1, false)] {
         let clock = TestClock::new();
         let (pool, threads) = counted(&clock, core);
-        pool.pool().set_keep_alive(MILLI).unwrap();
-        pool.pool().set_allow_core_thread_timeout(timeout).unwrap();
+        pool.set_keep_alive(MILLI).unwrap();
+        pool.set_allow_core_thread_timeout(timeout).unwrap();
         drop(pool.schedule(HOUR, || ()).unwrap());
         let limited = core == 0 || timeout;
         for _ in 0..100 {
@@ -156,7 +191,7 @@ fn a_busy_pool_follows_its_core_size_down_and_up() {
         drop(pool.schedule_at_fixed_rate(first, SECOND, || ()).unwrap());
     }
     for size in [10_usize, 7, 13] {
-        pool.pool().set_core_pool_size(size).unwrap();
+        pool.set_core_pool_size(size).unwrap();
         advance_until(&clock, "the size", || {
             pool.stats().pool_size == size as usize
         });

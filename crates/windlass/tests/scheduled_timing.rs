@@ -25,9 +25,9 @@ const NANO: Duration = Duration::from_nanos(1);
 fn a_pool_starts_with_the_documented_sizes_and_policies() {
     for core in [0, 3] {
         let pool = ScheduledThreadPoolExecutor::new(core);
-        assert_eq!(pool.pool().core_pool_size(), core);
-        assert!(pool.pool().maximum_pool_size() >= 500_000_000);
-        assert_eq!(pool.pool().keep_alive(), Duration::from_millis(10));
+        assert_eq!(pool.core_pool_size(), core);
+        assert!(pool.maximum_pool_size() >= 500_000_000);
+        assert_eq!(pool.keep_alive(), Duration::from_millis(10));
         assert!(pool.runs_delayed_after_shutdown());
         assert!(!pool.continues_periodic_after_shutdown());
         assert!(!pool.removes_on_cancel());
@@ -208,7 +208,7 @@ fn a_zero_delay_means_now_and_a_zero_period_is_refused() {
     for refused in [rate.unwrap_err(), delay.unwrap_err()] {
         assert_eq!(refused.reason(), RejectionReason::ZeroPeriod);
     }
-    assert_eq!(pool.pool().queue().len(), 0);
+    assert_eq!(pool.queue().len(), 0);
     pool.close();
 }
 
@@ -271,7 +271,7 @@ fn a_late_fixed_delay_never_catches_up() {
 fn runs_of_one_task_never_overlap_and_each_sees_the_last() {
     let clock = TestClock::new();
     let pool = pool_on(&clock, 4);
-    pool.pool().prestart_all_core_threads();
+    pool.prestart_all_core_threads();
     let (inside, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let gauge = Arc::clone(&most);
     let mut written = 0_u64;
@@ -345,12 +345,10 @@ fn the_head_is_next_whatever_order_a_walk_of_the_queue_has() {
     let hours = [5_u32, 9, 6, 20, 10, 7, 8];
     let handles = hours.map(|hour| pool.schedule(HOUR * hour, || ()).unwrap());
     let mut head = None;
-    pool.pool().queue().peek(&mut |task| head = Some(task.id()));
+    pool.queue().peek(&mut |task| head = Some(task.id()));
     assert_eq!(head, Some(handles[0].id()));
     let mut walked = Vec::new();
-    pool.pool()
-        .queue()
-        .for_each(&mut |task| walked.push(task.id()));
+    pool.queue().for_each(&mut |task| walked.push(task.id()));
     walked.sort();
     let mut all: Vec<_> = handles.iter().map(ScheduledHandle::id).collect();
     all.sort();

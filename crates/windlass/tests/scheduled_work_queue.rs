@@ -21,7 +21,7 @@ use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit, i
 fn the_queue_is_one_of_tasks() {
     let pool = ScheduledThreadPoolExecutor::new(1);
     // The type says it: nothing but a `Task` has a way in.
-    let queue: &dyn BlockingQueue<Task> = pool.pool().queue();
+    let queue: &dyn BlockingQueue<Task> = pool.queue();
     assert!(queue.is_empty());
 }
 
@@ -32,7 +32,7 @@ fn the_queue_has_no_bound() {
     for _ in 0..10_000 {
         drop(pool.schedule(HOUR, || ()).unwrap());
     }
-    let queue = pool.pool().queue();
+    let queue = pool.queue();
     assert_eq!((queue.len(), queue.remaining_capacity()), (10_000, None));
     drop(pool.shutdown_now());
 }
@@ -48,7 +48,7 @@ fn tasks_leave_by_time_and_equal_times_in_the_order_of_scheduling() {
         .collect();
     let now = pool.submit(|| ()).unwrap();
     clock.advance(SECOND * 2);
-    let drained = clock.enter(|| pool.pool().queue().drain(usize::MAX));
+    let drained = clock.enter(|| pool.queue().drain(usize::MAX));
     let left: Vec<_> = drained.iter().map(Task::id).collect();
     let mut expected = vec![now.id()];
     expected.extend(equal.iter().map(ScheduledHandle::id));
@@ -62,7 +62,7 @@ fn a_drain_takes_what_is_due_and_a_stop_takes_all() {
     let clock = TestClock::new();
     let pool = unattended(&clock);
     let tasks = [3, 1, 2].map(|n| pool.schedule(SECOND * n, || ()).unwrap());
-    let queue = pool.pool().queue();
+    let queue = pool.queue();
     assert!(clock.enter(|| queue.drain(usize::MAX)).is_empty());
     clock.advance(SECOND);
     assert_eq!(
@@ -95,12 +95,12 @@ fn taker(
     clock: &TestClock,
 ) -> interrupt::JoinHandle<Option<TaskId>> {
     let (pool, clock) = (pool.clone(), clock.clone());
-    interrupt::spawn(move || clock.enter(|| pool.pool().queue().take().ok().map(|task| task.id())))
+    interrupt::spawn(move || clock.enter(|| pool.queue().take().ok().map(|task| task.id())))
 }
 
 fn await_takers(pool: &ScheduledThreadPoolExecutor, count: usize) {
     until("waiting takers", || {
-        pool.pool().queue().waiting().unwrap_or_default().takers == count
+        pool.queue().waiting().unwrap_or_default().takers == count
     });
 }
 
@@ -164,7 +164,7 @@ fn a_predicate_that_panics_takes_nothing_out() {
     for _ in 0..3 {
         drop(pool.schedule(HOUR, || ()).unwrap());
     }
-    let queue = pool.pool().queue();
+    let queue = pool.queue();
     let mut asked = 0;
     let failed = catch_unwind(AssertUnwindSafe(|| {
         queue.retain(&mut |_| {

@@ -46,7 +46,7 @@ fn after_a_stall(missed: MissedRuns, runs: usize) -> Vec<u64> {
 fn await_sleep(pool: &ScheduledThreadPoolExecutor, clock: &TestClock) {
     until("the worker sleeps again", || {
         let sleeps = clock.next_wake_up().is_some_and(|time| !time.is_zero());
-        sleeps && pool.stats().active_count == 0 && pool.pool().queue().len() == 1
+        sleeps && pool.stats().active_count == 0 && pool.queue().len() == 1
     });
 }
 

@@ -17,7 +17,7 @@ impl Peer for WindlassScheduled {
 impl Pool for WindlassScheduled {
     fn with_workers(workers: usize) -> Self {
         let pool = executors::scheduled_thread_pool(workers);
-        pool.pool().prestart_all_core_threads();
+        pool.prestart_all_core_threads();
         Self(pool)
     }
 

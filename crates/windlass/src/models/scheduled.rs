@@ -99,7 +99,7 @@ fn a_task_due_now_is_not_kept_by_one_that_is_due_later() {
     model(|| {
         let (pool, books) = (ScheduledThreadPoolExecutor::new(2), Books::default());
         pool.set_run_delayed_after_shutdown(false);
-        pool.pool().prestart_all_core_threads();
+        pool.prestart_all_core_threads();
         let later = Timed::after(&pool, HOUR);
         let meeting = Meeting::of(2);
         let theirs = (pool.clone(), meeting.guest());

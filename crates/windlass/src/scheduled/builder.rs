@@ -15,7 +15,9 @@ use crate::thread_factory::ThreadFactory;
 /// core workers would start and end a thread over and over while its one task is not due.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
-/// Sets up a [`ScheduledThreadPoolExecutor`].
+/// The configuration of a [`ScheduledThreadPoolExecutor`].
+///
+/// Without any setting: one core worker, default thread names, rejected tasks returned.
 ///
 /// ```
 /// use windlass::scheduled::ScheduledThreadPoolExecutor;
@@ -27,7 +29,7 @@ const KEEP_ALIVE: Duration = Duration::from_millis(10);
 ///     .build();
 /// # drop(pool);
 /// ```
-#[must_use = "a builder makes nothing until `build`"]
+#[must_use = "a builder creates nothing until `build`"]
 pub struct Builder {
     pool: pool::Builder,
     options: Options,
@@ -50,6 +52,7 @@ impl Builder {
     fn new() -> Self {
         let pool = ThreadPoolExecutor::builder()
             .core_pool_size(1)
+            .keep_alive(KEEP_ALIVE)
             .reuse_worker_after_panic(true);
         Self {
             pool,
@@ -62,37 +65,45 @@ impl Builder {
         self
     }
 
-    /// Workers that are kept even when idle; zero is allowed, one unless set.
+    /// Sets the number of workers that are kept even when idle; zero is allowed, one unless set.
     pub fn core_pool_size(self, size: usize) -> Self {
         self.map(|pool| pool.core_pool_size(size))
     }
 
-    /// Names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
+    /// Sets how long a worker beyond core waits for a task before it ends; 10 ms unless set.
+    ///
+    /// Matters to a pool without core workers: until the next task is due, a thread is started and
+    /// ended each time this has passed.
+    pub fn keep_alive(self, time: Duration) -> Self {
+        self.map(|pool| pool.keep_alive(time))
+    }
+
+    /// Sets the name of the pool, and names the threads `NAME-thread-M` instead of `pool-N-thread-M`.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.map(|pool| pool.name(name))
     }
 
-    /// What makes the threads.
+    /// Sets what creates the threads; a factory takes precedence over a [`name`](Self::name).
     pub fn thread_factory(self, factory: impl ThreadFactory + 'static) -> Self {
         self.map(|pool| pool.thread_factory(factory))
     }
 
-    /// What happens to a task that comes after the shutdown.
+    /// Sets what happens to a task that is submitted after the shutdown.
     pub fn rejection_handler(self, handler: impl RejectedExecutionHandler + 'static) -> Self {
         self.map(|pool| pool.rejection_handler(handler))
     }
 
-    /// Called around every run, and at the end.
+    /// Sets the hooks: called around every run, and when the pool terminates.
     pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
         self.map(|pool| pool.hooks(hooks))
     }
 
-    /// Called with the failure of a task without a handle, or of a hook.
+    /// Sets what is called with the failure of a task without a handle, or of a hook.
     pub fn uncaught_handler(self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.map(|pool| pool.uncaught_handler(handler))
     }
 
-    /// Completes what each task is to carry: a name, a priority, a state.
+    /// Sets what completes the builder of each task: a name, a priority, an attachment.
     pub fn prepare_tasks(
         self,
         prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
@@ -100,7 +111,8 @@ impl Builder {
         self.map(|pool| pool.prepare_tasks(prepare))
     }
 
-    /// Called when a periodic task fails, which ends it; its handle has the failure too.
+    /// Sets what is called when a periodic task fails, which ends it; its handle has the failure
+    /// too.
     pub fn on_periodic_failure(
         mut self,
         handler: impl Fn(TaskId, Option<&str>, &Failure) + Send + Sync + 'static,
@@ -109,14 +121,14 @@ impl Builder {
         self
     }
 
-    /// Wraps every run of a scheduled task: `decorate` is given the run, and has to call it once.
+    /// Wraps every run of a scheduled task: `decorate` receives the run, and must call it once.
     #[doc(alias = "decorateTask")]
     pub fn decorate(mut self, decorate: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> Self {
         self.options.decorate = Some(Arc::new(decorate));
         self
     }
 
-    /// Makes the pool. It has no threads yet; it reads the clock of the current thread.
+    /// Creates the pool. It has no threads yet; it reads the clock of the current thread.
     #[must_use]
     pub fn build(self) -> ScheduledThreadPoolExecutor {
         let shared = Arc::new(Shared::new(self.options));
@@ -124,7 +136,6 @@ impl Builder {
         let pool = self
             .pool
             .maximum_pool_size(usize::MAX)
-            .keep_alive(KEEP_ALIVE)
             .work_queue(queue)
             .timer_service(Arc::clone(&shared) as _)
             .build();

@@ -1,33 +1,34 @@
-//! The scheduled thread pool.
+//! The public face of the scheduled pool: figures, settings, queued tasks, shutdown.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::ScheduledHandle;
 use super::shared::Shared;
 use super::stats::QueuedTask;
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
-use crate::pool::{PoolStats, ThreadPoolExecutor};
-use crate::task::{Cancellation, Task, TaskBuilder};
+use crate::pool::{ConfigError, PoolStats, RejectedExecutionHandler, ThreadPoolExecutor};
+use crate::queue::BlockingQueue;
+use crate::task::{Task, TaskBuilder, TaskId};
+use crate::thread_factory::ThreadFactory;
 
-/// A thread pool that runs tasks after a delay, at a time, or again and again.
+/// A thread pool that runs tasks after a delay, at a time, or repeatedly.
 ///
 /// It has a fixed number of core workers and an unbounded queue, so its maximum size has no effect.
-/// `execute` and `submit` are schedules without a delay. Due tasks run in the order of their times,
-/// equal times in the order of scheduling.
+/// `execute` and `submit` schedule without a delay. Due tasks run in the order of their due times,
+/// tasks with equal due times in the order of scheduling.
 ///
-/// What has been cancelled stays queued until its time comes, unless
-/// [`set_remove_on_cancel`](Self::set_remove_on_cancel). After a shutdown, tasks that wait for their
-/// delay are still run, and periodic ones are cancelled; both can be changed.
+/// A cancelled task stays queued until it is due, unless
+/// [`set_remove_on_cancel`](Self::set_remove_on_cancel) is set. After a shutdown, delayed tasks still
+/// run and periodic ones are cancelled; both can be changed.
 ///
-/// When the last handle is dropped the pool is shut down, without waiting.
+/// Cloning returns another handle to the same pool. **When the last handle is dropped the pool is
+/// shut down**, without waiting.
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass::ExecutorService;
-/// use windlass::scheduled::{Schedule, ScheduledThreadPoolExecutor};
+/// use windlass::prelude::*;
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(2);
 /// let mut report = pool.schedule(Duration::from_millis(10), || "the report").unwrap();
@@ -55,76 +56,192 @@ impl ScheduledThreadPoolExecutor {
         self.shared.submit(self.pool.shared(), task)
     }
 
-    /// The thread pool behind it, with its figures and settings.
+    /// Returns the thread pool that runs the tasks, for code that works with any thread pool.
     #[must_use]
     pub const fn pool(&self) -> &ThreadPoolExecutor {
         &self.pool
     }
 
-    /// All figures at one moment.
-    #[must_use]
-    pub fn stats(&self) -> PoolStats {
-        self.pool.stats()
-    }
-
-    /// What is queued, in the order in which it is due.
+    /// Returns the queued tasks in the order in which they are due.
     #[must_use]
     pub fn queued_tasks(&self) -> Vec<QueuedTask> {
         self.shared.queued_tasks()
     }
 
-    /// Takes a task out of the queue, by its handle; `None` if it is not there.
-    pub fn remove<T: Send + 'static>(&self, handle: &ScheduledHandle<T>) -> Option<Task> {
-        let removed = self
-            .shared
-            .remove(self.pool.shared(), handle.id(), handle.timer());
-        if let Some(task) = &removed {
-            task.set_drop_reason(Cancellation::Removed);
-        }
-        self.pool.shared().try_terminate();
-        removed
-    }
-
-    /// Drops the queued tasks that have been cancelled, and says how many there were.
-    pub fn purge(&self) -> usize {
-        self.pool.purge()
-    }
-
-    /// Whether periodic tasks go on after a shutdown; they do not unless set.
+    /// Returns whether periodic tasks continue after a shutdown; `false` unless set.
     #[must_use]
+    #[doc(alias = "getContinueExistingPeriodicTasksAfterShutdownPolicy")]
     pub fn continues_periodic_after_shutdown(&self) -> bool {
         self.shared.settings.continues_periodic()
     }
 
-    /// Changes whether periodic tasks go on after a shutdown; `false` takes effect at once.
+    /// Sets whether periodic tasks continue after a shutdown; `false` takes effect at once.
     #[doc(alias = "setContinueExistingPeriodicTasksAfterShutdownPolicy")]
     pub fn set_continue_periodic_after_shutdown(&self, yes: bool) {
         self.shared.set_continue_periodic(self.pool.shared(), yes);
     }
 
-    /// Whether tasks that wait for their delay still run after a shutdown; they do unless set.
+    /// Returns whether delayed tasks still run after a shutdown; `true` unless set.
     #[must_use]
+    #[doc(alias = "getExecuteExistingDelayedTasksAfterShutdownPolicy")]
     pub fn runs_delayed_after_shutdown(&self) -> bool {
         self.shared.settings.runs_delayed()
     }
 
-    /// Changes whether tasks that wait for their delay still run after a shutdown; `false` takes
-    /// effect at once.
+    /// Sets whether delayed tasks still run after a shutdown; `false` takes effect at once.
     #[doc(alias = "setExecuteExistingDelayedTasksAfterShutdownPolicy")]
     pub fn set_run_delayed_after_shutdown(&self, yes: bool) {
         self.shared.set_run_delayed(self.pool.shared(), yes);
     }
 
-    /// Whether a cancelled task leaves the queue at once; it does not unless set.
+    /// Returns whether a cancelled task leaves the queue at once; `false` unless set.
     #[must_use]
+    #[doc(alias = "getRemoveOnCancelPolicy")]
     pub fn removes_on_cancel(&self) -> bool {
         self.shared.settings.removes_on_cancel()
     }
 
-    /// Changes whether a task that is cancelled from now on leaves the queue at once.
+    /// Sets whether a task that is cancelled from now on leaves the queue at once.
     #[doc(alias = "setRemoveOnCancelPolicy")]
     pub fn set_remove_on_cancel(&self, yes: bool) {
         self.shared.settings.set_remove_on_cancel(yes);
+    }
+
+    /// Removes a task from the queue, by its id or any handle; `None` if it is not queued.
+    ///
+    /// It is pending while the caller holds it; dropping it completes its handle as cancelled.
+    /// Searches the queue; where many tasks are given up, cancel them with
+    /// [`set_remove_on_cancel`](Self::set_remove_on_cancel), which takes `O(log n)`.
+    pub fn remove(&self, task: impl Into<TaskId>) -> Option<Task> {
+        self.pool.remove(task)
+    }
+
+    /// Sets what creates the threads, for those created from now on.
+    pub fn set_thread_factory(&self, factory: impl ThreadFactory + 'static) {
+        self.pool.set_thread_factory(factory);
+    }
+
+    /// Sets what happens to a task that is submitted after the shutdown.
+    #[doc(alias = "setRejectedExecutionHandler")]
+    pub fn set_rejection_handler(&self, handler: impl RejectedExecutionHandler + 'static) {
+        self.pool.set_rejection_handler(handler);
+    }
+}
+
+/// Defines methods that call the method of the same name on the thread pool.
+macro_rules! delegate {
+    ($(
+        $(#[$attribute:meta])*
+        fn $method:ident(&self $(, $argument:ident: $type:ty)?) $(-> $output:ty)?;
+    )*) => {$(
+        $(#[$attribute])*
+        pub fn $method(&self $(, $argument: $type)?) $(-> $output)? {
+            self.pool.$method($($argument)?)
+        }
+    )*};
+}
+
+/// Figures and settings, as [`ThreadPoolExecutor`] has them.
+impl ScheduledThreadPoolExecutor {
+    delegate! {
+        /// Returns the name of the pool: the one it was built with, else the prefix of its thread
+        /// factory, else `pool-N`.
+        #[must_use]
+        fn name(&self) -> &str;
+
+        /// Returns a consistent snapshot of all figures.
+        #[must_use]
+        fn stats(&self) -> PoolStats;
+
+        /// Returns the number of workers.
+        #[must_use]
+        fn pool_size(&self) -> usize;
+
+        /// Returns the number of workers that run a task.
+        #[must_use]
+        fn active_count(&self) -> usize;
+
+        /// Returns the largest number of workers there ever was.
+        #[must_use]
+        fn largest_pool_size(&self) -> usize;
+
+        /// Returns the number of tasks ever accepted and not removed: completed, active and queued.
+        /// Each run of a periodic task counts.
+        #[must_use]
+        fn task_count(&self) -> u64;
+
+        /// Returns the number of runs that have ended, in whatever way.
+        #[must_use]
+        fn completed_task_count(&self) -> u64;
+
+        /// Returns how often a task was left to the rejection handler.
+        #[must_use]
+        fn rejected_count(&self) -> u64;
+
+        /// Returns the number of workers that are kept even when idle.
+        #[must_use]
+        fn core_pool_size(&self) -> usize;
+
+        /// Sets the number of workers that are kept even when idle.
+        ///
+        /// # Errors
+        ///
+        /// [`ConfigError::CoreExceedsMaximum`], and nothing is changed; only where the maximum was
+        /// set to less.
+        fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError>;
+
+        /// Returns the largest number of workers there may be, which has no effect.
+        #[must_use]
+        fn maximum_pool_size(&self) -> usize;
+
+        /// Returns how long a worker beyond core waits for a task before it ends.
+        #[must_use]
+        fn keep_alive(&self) -> Duration;
+
+        /// Sets how long a worker beyond core waits for a task before it ends.
+        ///
+        /// # Errors
+        ///
+        /// [`ConfigError::ZeroKeepAlive`] if core workers may time out; nothing is changed.
+        fn set_keep_alive(&self, time: Duration) -> Result<(), ConfigError>;
+
+        /// Returns whether core workers end too after the keep-alive time.
+        #[must_use]
+        fn allows_core_thread_timeout(&self) -> bool;
+
+        /// Sets whether core workers end too after the keep-alive time.
+        ///
+        /// # Errors
+        ///
+        /// [`ConfigError::ZeroKeepAlive`] if the keep-alive time is zero; nothing is changed.
+        #[doc(alias = "allowCoreThreadTimeOut")]
+        fn set_allow_core_thread_timeout(&self, allow: bool) -> Result<(), ConfigError>;
+
+        /// Returns what creates the threads.
+        #[must_use]
+        fn thread_factory(&self) -> Arc<dyn ThreadFactory>;
+
+        /// Returns what happens to a task that is submitted after the shutdown.
+        #[must_use]
+        fn rejection_handler(&self) -> Arc<dyn RejectedExecutionHandler>;
+
+        /// Ends idle workers beyond core now, without waiting for their keep-alive time.
+        fn retire_idle(&self);
+
+        /// Starts a core worker that waits for tasks; `false` if all are started.
+        fn prestart_core_thread(&self) -> bool;
+
+        /// Starts all core workers, and returns how many were started.
+        fn prestart_all_core_threads(&self) -> usize;
+
+        /// Returns the queue, for inspection; [`queued_tasks`](Self::queued_tasks) has its tasks in
+        /// order.
+        #[must_use]
+        #[doc(alias = "getQueue")]
+        fn queue(&self) -> &dyn BlockingQueue<Task>;
+
+        /// Drops the queued tasks that were cancelled, and returns how many there were.
+        fn purge(&self) -> usize;
     }
 }
 

@@ -113,13 +113,13 @@ mod large {
             let control = task.control();
             let canceller = beside(move || assert!(control.cancel()));
             canceller.join().unwrap();
-            while pool.stats().completed_task_count == 0 && !pool.pool().queue().is_empty() {
+            while pool.stats().completed_task_count == 0 && !pool.queue().is_empty() {
                 thread::yield_now();
             }
             while pool.stats().active_count > 0 {
                 thread::yield_now();
             }
-            assert!(pool.pool().queue().is_empty());
+            assert!(pool.queue().is_empty());
             settle(&pool);
         });
     }
@@ -166,7 +166,7 @@ mod large {
     fn two_due_tasks_find_two_workers() {
         model(|| {
             let pool = ScheduledThreadPoolExecutor::new(2);
-            pool.pool().prestart_all_core_threads();
+            pool.prestart_all_core_threads();
             // Each waits for the other, so that one worker alone could not end them.
             let met = Arc::new(AtomicUsize::new(0));
             let tasks: Vec<_> = (0..2)

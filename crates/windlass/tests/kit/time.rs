@@ -83,7 +83,7 @@ pub(crate) fn occupy(pool: &ScheduledThreadPoolExecutor) -> Gate {
 /// Waits until no worker is busy and this many wait for a task.
 pub(crate) fn await_idle(pool: &ScheduledThreadPoolExecutor, count: usize) {
     until(&format!("{count} idle workers"), || {
-        let waiting = pool.pool().queue().waiting().unwrap_or_default();
+        let waiting = pool.queue().waiting().unwrap_or_default();
         waiting.takers == count && pool.stats().active_count == 0
     });
 }
