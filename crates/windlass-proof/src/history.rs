@@ -9,29 +9,29 @@ use std::thread;
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 use windlass::queue::BlockingQueue;
 
-/// What a thread asks of a queue.
+/// An operation on a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Call {
     /// Place this element, if there is room.
     Offer(u32),
     /// Take an element, if there is one.
     Poll,
-    /// Drop every element, and say how many there were.
+    /// Remove every element.
     Drain,
 }
 
-/// What it gets for an answer.
+/// What an operation returns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// Whether the element was placed.
     Placed(bool),
     /// What was taken.
     Taken(Option<u32>),
-    /// What was there.
+    /// The elements that were removed.
     Drained(Vec<u32>),
 }
 
-/// In which order a queue gives its elements.
+/// The order in which a queue returns its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// First in, first out.
@@ -40,7 +40,7 @@ pub enum Order {
     Least,
 }
 
-/// A queue as it would be if only one thread ever used it.
+/// The sequential specification of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
     /// Which element is next.
@@ -85,14 +85,14 @@ impl SequentialSpec for Reference {
     }
 }
 
-/// A call with its answer, and when both happened by a counter that all threads share.
+/// A call with its answer, and when both happened, by a counter that all threads share.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// Which thread called.
     pub thread: usize,
-    /// What it asked.
+    /// The call.
     pub call: Call,
-    /// What it got.
+    /// Its answer.
     pub answer: Answer,
     /// Before the call.
     pub from: u64,
@@ -101,7 +101,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether some moment lies within both calls.
+    /// Returns whether the calls overlap in time.
     const fn overlaps(&self, other: &Self) -> bool {
         self.from < other.to && other.from < self.to
     }
@@ -112,7 +112,7 @@ impl Event {
 pub struct History(Vec<Event>);
 
 impl History {
-    /// Lets one thread for each list of calls go at the queue, all at once.
+    /// Runs each list of calls on a thread of its own, all at once, and records them.
     ///
     /// # Panics
     ///
@@ -156,19 +156,19 @@ impl History {
         Self(events)
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there were none.
+    /// Returns whether there are no calls.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether two calls of different threads happened at the same time.
+    /// Returns whether calls of different threads overlap.
     #[must_use]
     pub fn is_concurrent(&self) -> bool {
         let pairs = self
@@ -180,7 +180,7 @@ impl History {
             .any(|(a, b)| a.thread < b.thread && a.overlaps(b))
     }
 
-    /// Whether the calls could have happened one after the other, each within its own time.
+    /// Returns whether the history is linearizable.
     ///
     /// # Panics
     ///
@@ -206,8 +206,8 @@ impl History {
 
     /// Whether each element that was given was received once, while it was given.
     ///
-    /// A hand-off is one moment of two calls. So an order that explains the history exists exactly
-    /// if each pair of calls has a moment in common.
+    /// A hand-off is one point in time of two calls. So a linearization exists exactly if the two
+    /// calls of each pair overlap.
     #[must_use]
     pub fn is_handed_over(&self) -> bool {
         let pairs = self.pairs();

@@ -8,8 +8,8 @@ use windlass_proof::soak::{Plan, run};
 
 const USAGE: &str = "usage: windlass-proof soak [--seconds N] [--seed N]
 
-Uses everything at once for N seconds (600 unless said otherwise), prints a line every ten, and
-ends with 0 if all accounts balance, with 1 if not.";
+Uses everything at once for N seconds (default 600), prints a line every ten, and exits with 0 if
+every task has one outcome and threads and memory are released, with 1 if not.";
 
 fn main() -> ExitCode {
     let plan = match read() {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     println!("seed {}", plan.seed);
     match run(&plan, |line| println!("{line}")) {
         Ok(()) => {
-            println!("all accounts balance");
+            println!("every task has one outcome");
             ExitCode::SUCCESS
         }
         Err(violation) => {

@@ -1,4 +1,4 @@
-//! A queue with a bug put in on purpose: what a check is worth shows on it.
+//! A queue with a seeded bug, to show that a check notices it.
 
 use std::fmt;
 use std::mem;
@@ -13,11 +13,11 @@ use windlass::queue::{BlockingQueue, LinkedBlockingDeque, Waiting};
 pub enum Bug {
     /// The last element in is the first out.
     Lifo,
-    /// Of so many elements it takes, it never gives the last one away again.
+    /// Loses one of so many elements.
     LosesOneOf(usize),
 }
 
-/// An unbounded queue that says that it is first in, first out, and loses nothing.
+/// An unbounded queue that claims to be first in, first out, and to lose nothing.
 pub struct SeededQueue<T: Send> {
     inner: LinkedBlockingDeque<T>,
     bug: Bug,
@@ -25,7 +25,7 @@ pub struct SeededQueue<T: Send> {
 }
 
 impl<T: Send> SeededQueue<T> {
-    /// A queue with this bug.
+    /// Creates a queue with this bug.
     #[must_use]
     pub fn new(bug: Bug) -> Self {
         Self {

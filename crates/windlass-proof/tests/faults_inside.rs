@@ -1,4 +1,4 @@
-//! Tasks that turn on their own pool, and handles that nobody cares for.
+//! Tasks that call their own pool, and handles that are forgotten.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "faults/kit.rs"]
@@ -40,7 +40,7 @@ fn forgotten_handles_cost_nothing_but_their_memory() {
 }
 
 /// What every executor service can be asked; ends it.
-fn ask_service(pool: &dyn ExecutorService) {
+fn call_service(pool: &dyn ExecutorService) {
     assert!(!pool.is_terminated() && !pool.is_terminating() && !pool.is_shutdown());
     assert!(!pool.await_termination(Duration::ZERO).unwrap());
     pool.shutdown();
@@ -54,7 +54,7 @@ fn ask_service(pool: &dyn ExecutorService) {
 }
 
 /// Every public method of a pool that does not wait for its end.
-fn ask_pool(pool: &ThreadPoolExecutor) {
+fn call_pool(pool: &ThreadPoolExecutor) {
     let queued = pool.submit(|| ()).unwrap();
     let cancelled = pool.submit(|| ()).unwrap();
     assert_eq!((pool.pool_size(), pool.active_count()), (1, 1));
@@ -81,7 +81,7 @@ fn ask_pool(pool: &ThreadPoolExecutor) {
     pool.retire_idle();
     assert_eq!(pool.stats().active_count, 1);
     assert!(format!("{pool:?}").contains("Running"));
-    ask_service(pool);
+    call_service(pool);
 }
 
 #[test]
@@ -91,13 +91,13 @@ fn a_task_may_call_every_method_of_its_own_pool() {
         .build()
         .unwrap();
     let theirs = pool.clone();
-    let mut handle = pool.submit(move || ask_pool(&theirs)).unwrap();
+    let mut handle = pool.submit(move || call_pool(&theirs)).unwrap();
     handle.get_timeout(PATIENCE).unwrap();
     drop(handle);
     assert!(pool.await_termination(PATIENCE).unwrap());
 }
 
-fn ask_scheduled(pool: &ScheduledThreadPoolExecutor) {
+fn call_scheduled(pool: &ScheduledThreadPoolExecutor) {
     let day = Duration::from_secs(86_400);
     let queued = pool.schedule(day, || ()).unwrap();
     let cancelled = pool.schedule_at_fixed_rate(day, day, || ()).unwrap();
@@ -110,19 +110,19 @@ fn ask_scheduled(pool: &ScheduledThreadPoolExecutor) {
     pool.set_continue_periodic_after_shutdown(!pool.continues_periodic_after_shutdown());
     assert_eq!(pool.stats().active_count, 1);
     assert_eq!(pool.active_count(), 1);
-    ask_service(pool);
+    call_service(pool);
 }
 
 #[test]
 fn a_task_may_call_every_method_of_its_own_scheduled_pool() {
     let pool = Arc::new(ScheduledThreadPoolExecutor::new(1));
     let theirs = Arc::clone(&pool);
-    let mut handle = pool.submit(move || ask_scheduled(&theirs)).unwrap();
+    let mut handle = pool.submit(move || call_scheduled(&theirs)).unwrap();
     handle.get_timeout(PATIENCE).unwrap();
     assert!(pool.await_termination(PATIENCE).unwrap());
 }
 
-fn ask_fork_join(pool: &ForkJoinPool) {
+fn call_fork_join(pool: &ForkJoinPool) {
     assert!(pool.is_current() && !pool.is_quiescent());
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
     assert_eq!(pool.install(|| 3), 3);
@@ -137,14 +137,14 @@ fn ask_fork_join(pool: &ForkJoinPool) {
     assert_eq!((former, pool.parallelism()), (1, 2));
     assert!(!pool.is_async_mode() && format!("{pool:?}").contains("Running"));
     let _ = pool.stats();
-    ask_service(pool);
+    call_service(pool);
 }
 
 #[test]
 fn a_task_may_call_every_method_of_its_own_fork_join_pool() {
     let pool = Arc::new(ForkJoinPool::new(1).unwrap());
     let theirs = Arc::clone(&pool);
-    let mut handle = pool.submit(move || ask_fork_join(&theirs)).unwrap();
+    let mut handle = pool.submit(move || call_fork_join(&theirs)).unwrap();
     handle.get_timeout(PATIENCE).unwrap();
     assert!(pool.await_termination(PATIENCE).unwrap());
 }

@@ -1,4 +1,4 @@
-//! Panics in whatever users hand in: nothing hangs, nothing is lost, the pool goes on.
+//! Panics in user code: nothing hangs, nothing is lost, the pool goes on.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "faults/kit.rs"]
@@ -20,15 +20,15 @@ use windlass::{
 
 const TASKS: usize = 20;
 
-/// Panics without a word on the screen.
+/// Panics without printing a message.
 fn fail() -> ! {
     resume_unwind(Box::new("as planned"))
 }
 
 /// Panics when it is dropped, unless that would end the process.
-struct Bomb;
+struct PanicsOnDrop;
 
-impl Drop for Bomb {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             fail();
@@ -36,10 +36,10 @@ impl Drop for Bomb {
     }
 }
 
-/// Panics when it is told that it is time to go on.
-struct Grumpy;
+/// Panics when it is woken.
+struct PanickingWaker;
 
-impl Wake for Grumpy {
+impl Wake for PanickingWaker {
     fn wake(self: Arc<Self>) {
         fail();
     }
@@ -47,7 +47,7 @@ impl Wake for Grumpy {
 
 /// Does the same fault many times on every pool, with and without a thread in between, and then
 /// some ordinary work.
-fn survived(fault: impl Fn(&dyn ExecutorService)) {
+fn check_survives(fault: impl Fn(&dyn ExecutorService)) {
     for (name, pool) in pools() {
         for _ in 0..TASKS {
             // What reaches the submitter is the submitter's.
@@ -60,7 +60,7 @@ fn survived(fault: impl Fn(&dyn ExecutorService)) {
 #[test]
 fn panics_of_tasks_are_survived_with_and_without_handles() {
     let ran = Arc::new(AtomicUsize::new(0));
-    survived(|pool| {
+    check_survives(|pool| {
         let (one, two) = (Arc::clone(&ran), Arc::clone(&ran));
         let mut handle = pool
             .submit(move || {
@@ -81,14 +81,14 @@ fn panics_of_tasks_are_survived_with_and_without_handles() {
 
 #[test]
 fn a_closure_that_panics_in_its_drop_is_survived() {
-    survived(|pool| {
-        let bomb = Bomb;
+    check_survives(|pool| {
+        let bomb = PanicsOnDrop;
         let mut handle = pool.submit(move || drop(bomb)).unwrap();
         assert!(handle.get_timeout(PATIENCE).unwrap_err().is_failed());
     });
     // Dropped with what it has not used, after it has run.
-    survived(|pool| {
-        let bomb = Bomb;
+    check_survives(|pool| {
+        let bomb = PanicsOnDrop;
         pool.execute(move || {
             let _bomb = &bomb;
         })
@@ -109,7 +109,7 @@ fn a_closure_that_panics_in_its_drop_is_survived_though_it_never_ran() {
         }
         gate.await_waiting(2);
         let cancelled = |_| {
-            let bomb = Bomb;
+            let bomb = PanicsOnDrop;
             let handle = pool.submit(move || drop(bomb)).unwrap();
             let _ = catch_unwind(AssertUnwindSafe(|| handle.cancel()));
             handle
@@ -124,26 +124,26 @@ fn a_closure_that_panics_in_its_drop_is_survived_though_it_never_ran() {
 
 #[test]
 fn a_result_that_panics_in_its_drop_is_survived() {
-    survived(|pool| drop(pool.submit(|| Bomb).unwrap()));
-    survived(|pool| {
-        let mut handle = pool.submit(|| Bomb).unwrap();
+    check_survives(|pool| drop(pool.submit(|| PanicsOnDrop).unwrap()));
+    check_survives(|pool| {
+        let mut handle = pool.submit(|| PanicsOnDrop).unwrap();
         std::mem::forget(handle.get_timeout(PATIENCE).unwrap());
     });
 }
 
 #[test]
 fn a_panic_whose_payload_panics_in_its_drop_is_survived() {
-    survived(|pool| {
-        let body = || -> () { resume_unwind(Box::new(Bomb)) };
+    check_survives(|pool| {
+        let body = || -> () { resume_unwind(Box::new(PanicsOnDrop)) };
         drop(pool.submit(body).unwrap());
     });
-    survived(|pool| drop(pool.execute(|| resume_unwind(Box::new(Bomb)))));
+    check_survives(|pool| drop(pool.execute(|| resume_unwind(Box::new(PanicsOnDrop)))));
 }
 
 #[test]
 fn a_callback_that_panics_is_survived() {
     let called = Arc::new(AtomicUsize::new(0));
-    survived(|pool| {
+    check_survives(|pool| {
         let (gate, called) = (Gate::new(), Arc::clone(&called));
         let theirs = gate.clone();
         let mut handle = pool
@@ -165,8 +165,8 @@ fn a_callback_that_panics_is_survived() {
 
 #[test]
 fn a_waker_that_panics_is_survived() {
-    let waker = Waker::from(Arc::new(Grumpy));
-    survived(|pool| {
+    let waker = Waker::from(Arc::new(PanickingWaker));
+    check_survives(|pool| {
         let gate = Gate::new();
         let theirs = gate.clone();
         let mut handle = pool
@@ -183,13 +183,13 @@ fn a_waker_that_panics_is_survived() {
 
 /// Hooks that panic on every call.
 #[derive(Clone, Copy)]
-enum Faulty {
+enum PanickingHooks {
     Before,
     After,
     Terminated,
 }
 
-impl Hooks for Faulty {
+impl Hooks for PanickingHooks {
     fn before_execute(&self, task: &TaskInfo) {
         if matches!(self, Self::Before) && task.name() != Some("spared") {
             fail();
@@ -211,7 +211,11 @@ impl Hooks for Faulty {
 
 #[test]
 fn hooks_that_panic_are_survived() {
-    for faulty in [Faulty::Before, Faulty::After, Faulty::Terminated] {
+    for faulty in [
+        PanickingHooks::Before,
+        PanickingHooks::After,
+        PanickingHooks::Terminated,
+    ] {
         let pool = ThreadPoolExecutor::builder()
             .core_pool_size(2)
             .hooks(faulty)
@@ -276,9 +280,9 @@ fn a_rejection_handler_that_panics_is_survived() {
 #[test]
 fn a_panic_while_panicking_ends_the_process_and_does_not_hang() {
     /// Panics whatever the thread is doing.
-    struct Relentless;
+    struct AlwaysPanicsOnDrop;
 
-    impl Drop for Relentless {
+    impl Drop for AlwaysPanicsOnDrop {
         fn drop(&mut self) {
             panic!("a second panic");
         }
@@ -288,7 +292,7 @@ fn a_panic_while_panicking_ends_the_process_and_does_not_hang() {
         let (_, pool) = pools().into_iter().find(|(name, _)| *name == role).unwrap();
         let mut handle = pool
             .submit(|| {
-                let _relentless = Relentless;
+                let _relentless = AlwaysPanicsOnDrop;
                 panic!("a first panic");
             })
             .unwrap();

@@ -1,4 +1,4 @@
-//! Threads that cannot be made: nothing hangs, nothing is lost, the pool goes on.
+//! Threads that cannot be started: nothing hangs, nothing is lost, the pool goes on.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "faults/kit.rs"]
@@ -48,14 +48,14 @@ impl ThreadFactory for Failing {
             return self.threads.new_thread(body);
         }
         if self.panics {
-            // Without a word on the screen.
+            // Prints no message.
             std::panic::resume_unwind(Box::new("no thread"));
         }
         Err(io::Error::other("no thread"))
     }
 }
 
-/// Submits all, and gives for how many the factory panicked, and how many were refused.
+/// Submits all, and returns for how many the factory panicked, and how many were rejected.
 fn submit_all(pool: &dyn ExecutorService, ran: &Arc<AtomicUsize>) -> (usize, usize) {
     let (mut panicked, mut refused) = (0, 0);
     for _ in 0..TASKS {

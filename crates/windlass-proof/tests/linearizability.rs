@@ -1,5 +1,4 @@
-//! Whatever several threads do to a queue at the same time, there is an order of their calls that
-//! explains all answers.
+//! Recorded histories of concurrent calls to a queue are linearizable.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::time::Duration;
@@ -30,8 +29,8 @@ fn scripts(random: &mut fastrand::Rng) -> Vec<Vec<Call>> {
     (0..THREADS).map(|_| script()).collect()
 }
 
-/// Gives how many histories there were, and the first that nothing explains.
-fn look_for_violation<Q: BlockingQueue<u32>>(
+/// Returns how many histories there were, and the first that is not linearizable.
+fn find_violation<Q: BlockingQueue<u32>>(
     make: impl Fn() -> Q,
     reference: &Reference,
 ) -> (u32, Option<History>) {
@@ -50,7 +49,7 @@ fn look_for_violation<Q: BlockingQueue<u32>>(
 }
 
 fn check<Q: BlockingQueue<u32>>(make: impl Fn() -> Q, order: Order, room: usize) {
-    let (_, violation) = look_for_violation(make, &Reference::new(order, room));
+    let (_, violation) = find_violation(make, &Reference::new(order, room));
     assert!(violation.is_none(), "{violation:?}");
 }
 
@@ -97,9 +96,9 @@ fn a_priority_queue_is_linearizable() {
     check(PriorityBlockingQueue::new, Order::Least, UNBOUNDED);
 }
 
-/// Calls of one thread that only gives, one that only receives, and one that does both; those that
+/// Calls of one thread that only puts, one that only takes, and one that does both; those that
 /// wait do so for a short time.
-fn hand_over(queue: &dyn BlockingQueue<u32>, seed: u64) -> History {
+fn hand_off(queue: &dyn BlockingQueue<u32>, seed: u64) -> History {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut items = 0..THREADS * CALLS;
     let mut script = |gives: u8| {
@@ -118,10 +117,10 @@ fn hand_over(queue: &dyn BlockingQueue<u32>, seed: u64) -> History {
     })
 }
 
-fn check_hand_over(fairness: Fairness, holds: impl Fn(&History) -> bool) {
+fn check_hand_off(fairness: Fairness, holds: impl Fn(&History) -> bool) {
     let mut handed_over = 0;
     for seed in 0..cases(100).into() {
-        let history = hand_over(&SynchronousQueue::with_fairness(fairness), seed);
+        let history = hand_off(&SynchronousQueue::with_fairness(fairness), seed);
         assert!(holds(&history), "{history:?}");
         handed_over += usize::from(format!("{history:?}").contains("Taken(Some"));
     }
@@ -129,33 +128,33 @@ fn check_hand_over(fairness: Fairness, holds: impl Fn(&History) -> bool) {
 }
 
 #[test]
-fn a_fair_synchronous_queue_hands_over_while_both_are_there() {
-    check_hand_over(Fairness::Fair, History::is_handed_over);
+fn a_fair_synchronous_queue_hands_off_while_both_are_there() {
+    check_hand_off(Fairness::Fair, History::is_handed_over);
 }
 
 /// The taker for whom an element was accepted may find that another one has come by sooner.
 #[test]
 fn a_synchronous_queue_accepts_nothing_that_nobody_is_there_for() {
-    check_hand_over(Fairness::Unfair, History::is_promised);
+    check_hand_off(Fairness::Unfair, History::is_promised);
 }
 
 #[test]
 fn the_checker_notices_a_queue_that_is_last_in_first_out() {
     let make = || SeededQueue::new(Bug::Lifo);
-    let (at, violation) = look_for_violation(make, &Reference::new(Order::Fifo, UNBOUNDED));
+    let (at, violation) = find_violation(make, &Reference::new(Order::Fifo, UNBOUNDED));
     assert!(violation.is_some(), "not one in {at} histories");
 }
 
 #[test]
 fn the_checker_notices_a_queue_that_loses_an_element() {
     let make = || SeededQueue::new(Bug::LosesOneOf(2));
-    let (at, violation) = look_for_violation(make, &Reference::new(Order::Fifo, UNBOUNDED));
+    let (at, violation) = find_violation(make, &Reference::new(Order::Fifo, UNBOUNDED));
     assert!(violation.is_some(), "not one in {at} histories");
 }
 
 #[test]
-fn the_checker_notices_a_hand_over_to_nobody() {
-    let keeps = |seed| hand_over(&LinkedBlockingQueue::with_capacity(1).unwrap(), seed);
+fn the_checker_notices_a_hand_off_to_nobody() {
+    let keeps = |seed| hand_off(&LinkedBlockingQueue::with_capacity(1).unwrap(), seed);
     assert!((0..50).any(|seed| !keeps(seed).is_handed_over()));
     assert!((0..50).any(|seed| !keeps(seed).is_promised()));
 }

@@ -1,14 +1,14 @@
-//! Everything at once, for a long time, with accounts that have to balance.
+//! Everything at once, for a long time: the outcome of every task is counted, and none may be missing.
 //!
 //! Eight producers use several pools of random queues, policies and kinds, and change them while
-//! they run; pools are ended and replaced all the time. In the end of each round all pools are
-//! gone, and so must be their threads. For every task it is known what became of it, whoever it
-//! was that dropped it.
+//! they run; pools are shut down and replaced all the time. At the end of each round all pools have
+//! terminated, and their threads must be gone. The outcome of a task is counted when its closure is
+//! dropped, whoever drops it.
 
-mod account;
+mod outcomes;
 mod process;
 mod producer;
-mod stage;
+mod subject;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-use account::Figures;
+use outcomes::OutcomeCounts;
 use process::Usage;
-use stage::Stage;
+use subject::Subject;
 
 const PRODUCERS: u64 = 8;
 const POOLS: usize = 6;
-/// How long a pool lives, about.
+/// How long a pool is used, about.
 const LIFE: Duration = Duration::from_millis(50);
 /// By how much the memory may have grown since the first round.
 const SLACK_KIB: u64 = 48 * 1024;
@@ -35,30 +35,30 @@ pub struct Plan {
     pub time: Duration,
     /// How long a round is; a line is printed after each.
     pub round: Duration,
-    /// What the random choices follow from; how threads meet is not repeatable.
+    /// The seed of the random choices; the interleaving of threads is not repeatable.
     pub seed: u64,
     /// Has a queue lose a task, to show that it is noticed.
     pub lose_a_task: bool,
 }
 
-/// Runs it and tells what went on, line by line.
+/// Runs the plan and reports progress, line by line.
 ///
 /// # Errors
 ///
-/// The first thing that was found to be wrong.
-pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<(), String> {
+/// Returns the first violation.
+pub fn run(plan: &Plan, mut report: impl FnMut(&str)) -> Result<(), String> {
     // Forked tasks of other pools use the common one; its threads stay.
     windlass::forkjoin::join(|| (), || ());
     let (begin, mut random) = (Instant::now(), Rng::with_seed(plan.seed));
-    let (before, mut settled) = (Usage::now(), None);
-    let (mut all, mut pools) = (Figures::default(), 0);
+    let (before, mut baseline) = (Usage::now(), None);
+    let (mut all, mut pools) = (OutcomeCounts::default(), 0);
     while begin.elapsed() < plan.time {
         let time = plan.round.min(plan.time.saturating_sub(begin.elapsed()));
         let round = Round::new(&mut random, plan.lose_a_task);
         pools += round.run(time, &mut random, &mut all)?;
         let now = quiet(before.threads);
-        let base = *settled.get_or_insert(now.resident_kib);
-        tell(&format!(
+        let base = *baseline.get_or_insert(now.resident_kib);
+        report(&format!(
             "{:>4} s: {pools} pools, {} threads, {} MiB; {all}",
             begin.elapsed().as_secs(),
             now.threads,
@@ -66,13 +66,13 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<(), String> {
         ));
         check(before, base, now)?;
     }
-    if !all.balances() {
-        return Err(format!("the sum does not balance: {all}"));
+    if !all.is_complete() {
+        return Err(format!("outcomes are missing: {all}"));
     }
     Ok(())
 }
 
-/// The usage, once the threads of the round have gone, or have had time to.
+/// Returns the usage, once the threads of the round have ended or a limit is over.
 fn quiet(threads: u64) -> Usage {
     let limit = Instant::now() + Duration::from_secs(20);
     loop {
@@ -84,7 +84,7 @@ fn quiet(threads: u64) -> Usage {
     }
 }
 
-/// How many threads the common pool may have.
+/// Returns how many threads the common pool may have.
 fn common_threads() -> u64 {
     windlass::ForkJoinPool::common().parallelism() as u64
 }
@@ -105,23 +105,23 @@ fn check(before: Usage, base: u64, now: Usage) -> Result<(), String> {
     Ok(())
 }
 
-/// The pools that there are at a time.
+/// The pools of one round.
 struct Round {
-    slots: Vec<RwLock<Arc<Stage>>>,
+    slots: Vec<RwLock<Arc<Subject>>>,
     over: AtomicBool,
 }
 
 impl Round {
     fn new(random: &mut Rng, losing: bool) -> Self {
-        let stages = (0..POOLS).map(|_| RwLock::new(Stage::any(random, losing)));
+        let subjects = (0..POOLS).map(|_| RwLock::new(Subject::any(random, losing)));
         Self {
-            slots: stages.collect(),
+            slots: subjects.collect(),
             over: AtomicBool::new(false),
         }
     }
 
-    /// Keeps everybody busy; gives how many pools there were.
-    fn run(self, time: Duration, random: &mut Rng, all: &mut Figures) -> Result<u64, String> {
+    /// Runs producers on the pools; returns how many pools there were.
+    fn run(self, time: Duration, random: &mut Rng, all: &mut OutcomeCounts) -> Result<u64, String> {
         let ended = thread::scope(|scope| {
             for _ in 0..PRODUCERS {
                 let random = random.fork();
@@ -133,8 +133,8 @@ impl Round {
         });
         let mut pools = ended?;
         for slot in self.slots {
-            let stage = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-            all.add(&stage.retire(random)?);
+            let subject = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+            all.add(&subject.terminate(random)?);
             pools += 1;
         }
         Ok(pools)
@@ -143,25 +143,30 @@ impl Round {
     fn produce(&self, mut random: Rng) {
         while !self.over.load(Ordering::SeqCst) {
             let slot = &self.slots[random.usize(..POOLS)];
-            let stage = Arc::clone(&slot.read().unwrap_or_else(PoisonError::into_inner));
+            let subject = Arc::clone(&slot.read().unwrap_or_else(PoisonError::into_inner));
             for _ in 0..random.u32(1..64) {
-                producer::act(&stage, &mut random);
+                producer::act(&subject, &mut random);
             }
         }
     }
 
-    /// Ends one pool after the other, and puts new ones in their places.
-    fn replace(&self, time: Duration, random: &mut Rng, all: &mut Figures) -> Result<u64, String> {
+    /// Shuts down one pool after the other, and replaces them.
+    fn replace(
+        &self,
+        time: Duration,
+        random: &mut Rng,
+        all: &mut OutcomeCounts,
+    ) -> Result<u64, String> {
         let (begin, mut pools) = (Instant::now(), 0);
         while begin.elapsed() < time {
             thread::sleep(LIFE.min(time) / POOLS as u32);
             let slot = &self.slots[random.usize(..POOLS)];
-            let stage = Stage::any(random, false);
+            let subject = Subject::any(random, false);
             let old = std::mem::replace(
                 &mut *slot.write().unwrap_or_else(PoisonError::into_inner),
-                stage,
+                subject,
             );
-            // Half of them are ended while producers still use them.
+            // Half of them are shut down while producers still use them.
             all.add(&old.end_while_used(random)?);
             pools += 1;
         }

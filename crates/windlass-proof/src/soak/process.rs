@@ -1,4 +1,4 @@
-//! What the process takes of the machine, as Linux tells it.
+//! Threads and memory of the process, from `/proc`.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Zeros where the system does not tell.
+    /// Zeros where the system does not report.
     pub(crate) fn now() -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let figure = |name: &str| {

@@ -1,4 +1,4 @@
-//! One of the threads that keep the pools busy.
+//! A producer thread.
 
 use std::panic::resume_unwind;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use windlass::pool::ThreadPoolExecutor;
 use windlass::scheduled::Schedule;
 use windlass::{Executor, ForkJoinPool, ScheduledThreadPoolExecutor, Task, TaskHandle};
 
-use super::account::{Entry, Fate, drop_as};
-use super::stage::{Pool, Stage, VALUE};
+use super::outcomes::{OutcomeGuard, TaskOutcome, drop_as};
+use super::subject::{Pool, Subject, VALUE};
 
 /// What a task does.
 #[derive(Debug, Clone, Copy)]
@@ -36,10 +36,10 @@ impl Work {
         }
     }
 
-    fn perform(self, mut entry: Entry) -> u64 {
-        entry.runs(match self {
-            Self::Panic => Fate::Failed,
-            _ => Fate::Finished,
+    fn run(self, mut guard: OutcomeGuard) -> u64 {
+        guard.runs(match self {
+            Self::Panic => TaskOutcome::Failed,
+            _ => TaskOutcome::Finished,
         });
         match self {
             Self::Nothing => {}
@@ -47,7 +47,7 @@ impl Work {
             Self::Sleep(time) => {
                 let _ = interrupt::sleep(time);
             }
-            // Without a word on the screen.
+            // Prints no message.
             Self::Panic => resume_unwind(Box::new("as planned")),
             Self::Fork(n) => assert_eq!(fibonacci(n), [3, 5, 8, 13, 21, 34][n as usize - 4]),
         }
@@ -63,59 +63,59 @@ fn fibonacci(n: u32) -> u64 {
     a + b
 }
 
-/// Does one thing to one pool.
-pub(crate) fn act(stage: &Stage, random: &mut Rng) {
-    match &stage.pool {
+/// Runs one random operation on one pool.
+pub(crate) fn act(subject: &Subject, random: &mut Rng) {
+    match &subject.pool {
         Pool::Threads(pool) => match random.u8(..40) {
             0 => tune(pool, random),
             1 => {
                 pool.purge();
             }
-            _ => submit(stage, pool, random),
+            _ => submit(subject, pool, random),
         },
         Pool::Scheduled(pool) => match random.u8(..10) {
-            0 => repeat(stage, pool, random),
-            1..5 => delay(stage, pool, random),
+            0 => repeat(subject, pool, random),
+            1..5 => schedule(subject, pool, random),
             5 => {
                 pool.purge();
             }
-            _ => submit(stage, pool, random),
+            _ => submit(subject, pool, random),
         },
         Pool::Forks(pool) => match random.u8(..40) {
             0 => {
                 let _ = pool.set_parallelism(random.usize(1..4));
             }
-            1 => fork_here(stage, pool, random),
-            _ => submit(stage, pool, random),
+            1 => install(subject, pool, random),
+            _ => submit(subject, pool, random),
         },
     }
 }
 
 /// Submits a task, with a handle or without.
-fn submit(stage: &Stage, pool: &dyn Executor, random: &mut Rng) {
-    let (entry, work) = (stage.account.open(), Work::any(random));
+fn submit(subject: &Subject, pool: &dyn Executor, random: &mut Rng) {
+    let (guard, work) = (subject.outcomes.track(), Work::any(random));
     let builder = Task::builder().priority(random.i32(..10));
     let (task, handle) = if random.u8(..4) == 0 {
         let body = move || {
-            work.perform(entry);
+            work.run(guard);
         };
         (builder.build(body), None)
     } else {
-        let (task, handle) = builder.build_with_handle(move || work.perform(entry));
+        let (task, handle) = builder.build_with_handle(move || work.run(guard));
         (task, Some(handle))
     };
     // A task without a handle that its caller runs panics here.
     let executed =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.execute_task(task)));
     match (executed, handle) {
-        (Ok(Err(rejected)), handle) => drop_as(Fate::Rejected, (rejected, handle)),
-        (_, Some(handle)) => treat(stage, handle, random),
+        (Ok(Err(rejected)), handle) => drop_as(TaskOutcome::Rejected, (rejected, handle)),
+        (_, Some(handle)) => use_handle(subject, handle, random),
         (_, None) => {}
     }
 }
 
-/// Does with the handle of a task what people do with handles.
-fn treat(stage: &Stage, mut handle: TaskHandle<u64>, random: &mut Rng) {
+/// Runs a random operation on the handle of a task.
+fn use_handle(subject: &Subject, mut handle: TaskHandle<u64>, random: &mut Rng) {
     match random.u8(..12) {
         0 => {
             handle.cancel();
@@ -127,16 +127,16 @@ fn treat(stage: &Stage, mut handle: TaskHandle<u64>, random: &mut Rng) {
         3 => drop(handle.get_timeout(Duration::from_micros(200))),
         4 => handle.on_done(|_| ()),
         5 => {
-            if let Pool::Threads(pool) = &stage.pool {
-                drop_as(Fate::HandedBack, pool.remove(&handle));
+            if let Pool::Threads(pool) = &subject.pool {
+                drop_as(TaskOutcome::HandedBack, pool.remove(&handle));
             }
         }
-        6..10 => stage.keep(handle),
+        6..10 => subject.keep_handle(handle),
         _ => {}
     }
 }
 
-/// Changes what can be changed while a pool runs.
+/// Changes a random setting.
 fn tune(pool: &ThreadPoolExecutor, random: &mut Rng) {
     let _ = match random.u8(..6) {
         0 => pool.set_core_pool_size(random.usize(..4)),
@@ -156,22 +156,22 @@ fn tune(pool: &ThreadPoolExecutor, random: &mut Rng) {
 }
 
 /// Schedules a task for later.
-fn delay(stage: &Stage, pool: &ScheduledThreadPoolExecutor, random: &mut Rng) {
-    let (entry, work) = (stage.account.open(), Work::any(random));
+fn schedule(subject: &Subject, pool: &ScheduledThreadPoolExecutor, random: &mut Rng) {
+    let (guard, work) = (subject.outcomes.track(), Work::any(random));
     let time = Duration::from_micros(random.u64(..3_000));
-    match pool.schedule(time, move || work.perform(entry)) {
-        Ok(handle) => treat(stage, handle.into_handle(), random),
-        Err(rejected) => drop_as(Fate::Rejected, rejected),
+    match pool.schedule(time, move || work.run(guard)) {
+        Ok(handle) => use_handle(subject, handle.into_handle(), random),
+        Err(rejected) => drop_as(TaskOutcome::Rejected, rejected),
     }
 }
 
 /// Schedules a task that repeats itself until it fails, is cancelled, or the pool ends.
-fn repeat(stage: &Stage, pool: &ScheduledThreadPoolExecutor, random: &mut Rng) {
-    let (mut entry, mut left) = (stage.account.open(), random.u32(..5));
+fn repeat(subject: &Subject, pool: &ScheduledThreadPoolExecutor, random: &mut Rng) {
+    let (mut guard, mut left) = (subject.outcomes.track(), random.u32(..5));
     let body = move || {
-        entry.runs(Fate::Finished);
+        guard.runs(TaskOutcome::Finished);
         if left == 0 {
-            entry.runs(Fate::Failed);
+            guard.runs(TaskOutcome::Failed);
             resume_unwind(Box::new("the last one"));
         }
         left -= 1;
@@ -187,13 +187,13 @@ fn repeat(stage: &Stage, pool: &ScheduledThreadPoolExecutor, random: &mut Rng) {
             handle.cancel();
         }
         Ok(handle) => drop(handle),
-        Err(rejected) => drop_as(Fate::Rejected, rejected),
+        Err(rejected) => drop_as(TaskOutcome::Rejected, rejected),
     }
 }
 
-/// Has the pool do something while the producer waits, or helps.
-fn fork_here(stage: &Stage, pool: &ForkJoinPool, random: &mut Rng) {
-    let (entry, n) = (stage.account.open(), random.u32(4..10));
-    let value = pool.install(move || Work::Fork(n).perform(entry));
+/// Runs a task in the pool while the producer waits for it.
+fn install(subject: &Subject, pool: &ForkJoinPool, random: &mut Rng) {
+    let (guard, n) = (subject.outcomes.track(), random.u32(4..10));
+    let value = pool.install(move || Work::Fork(n).run(guard));
     assert_eq!(value, VALUE);
 }

@@ -1,4 +1,4 @@
-//! The executors that have to survive, and what they have to be able to do afterwards.
+//! The executors under test, and checks that they still work.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(crate) fn child_role() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// Runs a test of this file in a process of its own, in a role, and says how that ended.
+/// Runs a test of this file in a process of its own, in a role, and returns its exit status.
 pub(crate) fn in_child(test: &str, role: &str) -> ExitStatus {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])

@@ -1,4 +1,4 @@
-//! A pool as numbers and lists: what it looks like once nothing moves any more.
+//! A pool as numbers and lists: its state once it is quiescent.
 
 use windlass::error::CapacityError;
 use windlass::pool::PoolState;
@@ -74,7 +74,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum TaskOutcome {
     Queued,
     Running,
     Completed,
@@ -85,7 +85,7 @@ pub(crate) enum Fate {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskModel {
     pub(crate) plan: Plan,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: TaskOutcome,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub(crate) enum Answer {
     Capacity(Result<Option<usize>, CapacityError>),
 }
 
-/// A pool at rest: each worker is idle or has come to a closed gate.
+/// A quiescent pool: each worker is idle or waits at a closed gate.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) setup: Setup,
@@ -108,7 +108,7 @@ pub(crate) struct Model {
     capacity: Option<usize>,
     pub(crate) workers: usize,
     pub(crate) largest: usize,
-    /// Threads made so far.
+    /// Threads started so far.
     pub(crate) made: usize,
     pub(crate) running: Vec<usize>,
     pub(crate) queued: Vec<usize>,
@@ -146,7 +146,7 @@ impl Model {
     }
 
     fn is_cancelled(&self, task: usize) -> bool {
-        matches!(self.tasks[task].fate, Fate::Cancelled(_))
+        matches!(self.tasks[task].outcome, TaskOutcome::Cancelled(_))
     }
 
     fn is_running(&self) -> bool {
@@ -168,7 +168,7 @@ impl Model {
     }
 
     fn begin(&mut self, task: usize) {
-        self.tasks[task].fate = Fate::Running;
+        self.tasks[task].outcome = TaskOutcome::Running;
         self.running.push(task);
     }
 
@@ -212,7 +212,7 @@ impl Model {
 
     fn cancel_for(&mut self, task: usize, why: Cancellation) {
         if !self.is_cancelled(task) {
-            self.tasks[task].fate = Fate::Cancelled(why);
+            self.tasks[task].outcome = TaskOutcome::Cancelled(why);
         }
     }
 
@@ -227,10 +227,10 @@ impl Model {
                 let Plan {
                     panics, has_handle, ..
                 } = self.tasks[task].plan;
-                self.tasks[task].fate = if panics {
-                    Fate::Failed
+                self.tasks[task].outcome = if panics {
+                    TaskOutcome::Failed
                 } else {
-                    Fate::Completed
+                    TaskOutcome::Completed
                 };
                 if panics && !has_handle {
                     return Answer::PanickedInCaller;
@@ -254,17 +254,17 @@ impl Model {
         Answer::Taken
     }
 
-    /// The task has come to its end, and its worker goes on or leaves.
+    /// The task has ended, and its worker goes on or retires.
     fn finish(&mut self, at: usize, interrupted: bool) {
         let task = self.running.remove(at);
         self.completed += 1;
-        let TaskModel { plan, fate } = self.tasks[task];
+        let TaskModel { plan, outcome } = self.tasks[task];
         let panics = plan.panics && !interrupted;
-        if fate == Fate::Running {
-            self.tasks[task].fate = if panics {
-                Fate::Failed
+        if outcome == TaskOutcome::Running {
+            self.tasks[task].outcome = if panics {
+                TaskOutcome::Failed
             } else {
-                Fate::Completed
+                TaskOutcome::Completed
             };
         }
         if panics && !plan.has_handle {
@@ -273,8 +273,8 @@ impl Model {
         }
     }
 
-    /// Lets idle workers take what is queued, or leave.
-    fn settle(&mut self) {
+    /// Lets idle workers take what is queued, or retire.
+    fn run_to_quiescence(&mut self) {
         while self.idle() > 0 {
             let surplus = self.workers > self.setup.maximum;
             if surplus && (self.workers > 1 || self.queued.is_empty()) {
@@ -299,7 +299,7 @@ impl Model {
 
     pub(crate) fn apply(&mut self, step: Step) {
         self.answer = self.call(step);
-        self.settle();
+        self.run_to_quiescence();
     }
 
     fn call(&mut self, step: Step) -> Answer {
@@ -308,7 +308,7 @@ impl Model {
                 let task = self.tasks.len();
                 self.tasks.push(TaskModel {
                     plan,
-                    fate: Fate::Queued,
+                    outcome: TaskOutcome::Queued,
                 });
                 if self.admit(task) {
                     Answer::Taken
@@ -321,9 +321,12 @@ impl Model {
                 Answer::Nothing
             }
             Step::Cancel(task) | Step::CancelNow(task) => {
-                let pending = matches!(self.tasks[task].fate, Fate::Queued | Fate::Running);
+                let pending = matches!(
+                    self.tasks[task].outcome,
+                    TaskOutcome::Queued | TaskOutcome::Running
+                );
                 if pending {
-                    self.tasks[task].fate = Fate::Cancelled(Cancellation::Requested);
+                    self.tasks[task].outcome = TaskOutcome::Cancelled(Cancellation::Requested);
                 }
                 let at = self.running.iter().position(|&running| running == task);
                 if let (true, Step::CancelNow(_), Some(at)) = (pending, step, at) {
@@ -343,7 +346,7 @@ impl Model {
                 let before = self.queued.len();
                 let tasks = &self.tasks;
                 self.queued
-                    .retain(|&task| !matches!(tasks[task].fate, Fate::Cancelled(_)));
+                    .retain(|&task| !matches!(tasks[task].outcome, TaskOutcome::Cancelled(_)));
                 Answer::Count(before - self.queued.len())
             }
             Step::Shutdown => {
@@ -400,7 +403,7 @@ impl Model {
 
     /// Whether the step makes sense here, and has one outcome.
     pub(crate) fn allows(&self, step: Step) -> bool {
-        // A worker that is asked to look at the pool again takes no hand-off meanwhile.
+        // A worker that is nudged takes no hand-off meanwhile.
         let hand_off = self.setup.queue == QueueKind::Synchronous;
         match step {
             Step::SetCore(size) | Step::SetMaximum(size) if hand_off && self.workers > size => {

@@ -21,14 +21,14 @@ use windlass::testing::{Gate, PATIENCE, until};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{Executor, ExecutorService, Task, TaskHandle, ThreadPoolExecutor};
 
-use super::model::{Answer, Fate, Model, Plan, Policy, QueueKind, Setup, Step};
+use super::model::{Answer, Model, Plan, Policy, QueueKind, Setup, Step, TaskOutcome};
 
 const WAITS: u8 = 0;
 const AT_GATE: u8 = 1;
 const OVER: u8 = 2;
 
 /// A task, and the gate that it waits at.
-struct Guarded {
+struct GatedTask {
     id: TaskId,
     gate: Gate,
     progress: Arc<AtomicU8>,
@@ -52,7 +52,7 @@ impl ThreadFactory for Counting {
 pub(crate) struct Subject {
     pool: ThreadPoolExecutor,
     made: Arc<AtomicUsize>,
-    tasks: Vec<Guarded>,
+    tasks: Vec<GatedTask>,
 }
 
 fn queue(kind: QueueKind) -> Arc<dyn BlockingQueue<Task>> {
@@ -119,7 +119,7 @@ impl Subject {
             };
             progress.store(OVER, Ordering::SeqCst);
             if plan.panics && passed.is_ok() {
-                // Without a word on the screen.
+                // Prints no message.
                 resume_unwind(Box::new("as planned"));
             }
         };
@@ -130,7 +130,7 @@ impl Subject {
         } else {
             (builder.build(body), None)
         };
-        self.tasks.push(Guarded {
+        self.tasks.push(GatedTask {
             id: task.id(),
             gate,
             progress,
@@ -155,7 +155,7 @@ impl Subject {
     pub(crate) fn apply(&mut self, after: &Model, step: Step) {
         let answer = self.call(after, step);
         assert_eq!(answer, after.answer, "{step:?}");
-        self.settle(after);
+        self.await_quiescence(after);
     }
 
     fn call(&mut self, after: &Model, step: Step) -> Answer {
@@ -170,7 +170,7 @@ impl Subject {
             }
             Step::Finish(_) => {
                 // The one that was at its gate, and is not to be any more.
-                let at_gate = |task: &&Guarded| task.progress.load(Ordering::SeqCst) == AT_GATE;
+                let at_gate = |task: &&GatedTask| task.progress.load(Ordering::SeqCst) == AT_GATE;
                 let running = |at: usize| after.running.contains(&at);
                 let over = (0..self.tasks.len())
                     .find(|&at| at_gate(&&self.tasks[at]) && !running(at))
@@ -202,20 +202,20 @@ impl Subject {
         }
     }
 
-    /// Waits until the pool is as the model says, or says in what it is not.
-    fn settle(&self, model: &Model) {
+    /// Waits until the pool matches the model; fails with the difference if it does not.
+    fn await_quiescence(&self, model: &Model) {
         let expected = expected(model);
         let mut seen = None;
-        let settled = catch_unwind(AssertUnwindSafe(|| {
+        let quiescent = catch_unwind(AssertUnwindSafe(|| {
             until("the pool as predicted", || {
                 let stats = self.pool.stats();
-                let same = figures(&stats) == expected && self.tasks_are_as(model);
+                let same = observed(&stats) == expected && self.tasks_are_as(model);
                 seen = Some(stats);
                 same && self.replacements_are_there(model) && self.idle_workers_wait(model)
             });
         }));
         assert!(
-            settled.is_ok(),
+            quiescent.is_ok(),
             "expected {expected:?}, seen {seen:?}, {model:?}"
         );
     }
@@ -229,11 +229,11 @@ impl Subject {
                 let at_gate = task.progress.load(Ordering::SeqCst) == AT_GATE;
                 let state = task.handle.as_ref().map(TaskHandle::state);
                 at_gate == model.running.contains(&at)
-                    && state.is_none_or(|state| state == state_of(expected.fate))
+                    && state.is_none_or(|state| state == state_of(expected.outcome))
             })
     }
 
-    /// From the outside a worker that failed looks like the one that takes its place.
+    /// From outside, a worker that failed cannot be told from its replacement.
     fn replacements_are_there(&self, model: &Model) -> bool {
         self.made.load(Ordering::SeqCst) == model.made
     }
@@ -244,7 +244,7 @@ impl Subject {
         model.setup.queue != QueueKind::Synchronous || waiting.takers == model.idle()
     }
 
-    /// Ends everything, and asks each handle how its task ended.
+    /// Shuts the pool down, and checks the outcome of each handle.
     pub(crate) fn finish(mut self, model: &Model) {
         for task in &self.tasks {
             task.gate.open();
@@ -256,13 +256,13 @@ impl Subject {
                 continue;
             };
             let got = handle.get_timeout(PATIENCE);
-            match expected.fate {
-                Fate::Queued | Fate::Running if expected.plan.panics => {
+            match expected.outcome {
+                TaskOutcome::Queued | TaskOutcome::Running if expected.plan.panics => {
                     assert!(got.unwrap_err().is_failed());
                 }
-                Fate::Queued | Fate::Running | Fate::Completed => got.unwrap(),
-                Fate::Failed => assert!(got.unwrap_err().is_failed()),
-                Fate::Cancelled(why) => match got {
+                TaskOutcome::Queued | TaskOutcome::Running | TaskOutcome::Completed => got.unwrap(),
+                TaskOutcome::Failed => assert!(got.unwrap_err().is_failed()),
+                TaskOutcome::Cancelled(why) => match got {
                     Err(ExecutionError::Cancelled(said)) => assert_eq!(said, why),
                     got => panic!("{got:?} instead of {why:?}"),
                 },
@@ -271,7 +271,7 @@ impl Subject {
     }
 }
 
-/// What nobody finished for them, tasks go on waiting for.
+/// Opens all gates: tasks that no step has finished still wait.
 impl Drop for Subject {
     fn drop(&mut self) {
         for task in &self.tasks {
@@ -280,7 +280,7 @@ impl Drop for Subject {
     }
 }
 
-fn figures(
+fn observed(
     stats: &PoolStats,
 ) -> (
     [usize; 4],
@@ -328,12 +328,12 @@ fn expected(
     )
 }
 
-fn state_of(fate: Fate) -> TaskState {
-    match fate {
-        Fate::Queued => TaskState::Queued,
-        Fate::Running => TaskState::Running,
-        Fate::Completed => TaskState::Completed,
-        Fate::Failed => TaskState::Failed,
-        Fate::Cancelled(_) => TaskState::Cancelled,
+fn state_of(outcome: TaskOutcome) -> TaskState {
+    match outcome {
+        TaskOutcome::Queued => TaskState::Queued,
+        TaskOutcome::Running => TaskState::Running,
+        TaskOutcome::Completed => TaskState::Completed,
+        TaskOutcome::Failed => TaskState::Failed,
+        TaskOutcome::Cancelled(_) => TaskState::Cancelled,
     }
 }

@@ -73,7 +73,7 @@ pub(crate) enum Step {
     PutterIsInterrupted,
 }
 
-/// What a call gives.
+/// What a call returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     Placed,
@@ -207,8 +207,8 @@ impl Model {
         }
     }
 
-    /// Lets those go who need not wait any more.
-    fn settle(&mut self) {
+    /// Releases the threads that need not wait any more.
+    fn run_to_quiescence(&mut self) {
         loop {
             let before = (self.takers, self.putter);
             if self.takers > 0
@@ -235,7 +235,7 @@ impl Model {
     pub(crate) fn apply(&mut self, step: Step) {
         self.handed.clear();
         self.answer = self.call(step);
-        self.settle();
+        self.run_to_quiescence();
     }
 
     fn call(&mut self, step: Step) -> Answer {
@@ -289,7 +289,7 @@ impl Model {
         }
     }
 
-    /// Whether the step makes sense here: the calls would not wait for ever, the threads would.
+    /// Whether the step makes sense here: the calls would not block forever, the threads would.
     pub(crate) fn allows(&self, step: Step) -> bool {
         match step {
             Step::Put(_) => self.has_room(),

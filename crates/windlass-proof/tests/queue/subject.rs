@@ -115,7 +115,7 @@ impl Subject {
             answer => answer,
         };
         assert_eq!(sorted(answer), sorted(model.answer.clone()), "{step:?}");
-        self.settle(model);
+        self.await_quiescence(model);
     }
 
     fn call(&mut self, model: &Model, step: Step) -> Answer {
@@ -203,8 +203,8 @@ impl Subject {
         Answer::Nothing
     }
 
-    /// Waits until those who are to go have gone, and looks at what they took along.
-    fn settle(&mut self, model: &Model) {
+    /// Waits until the threads that the model has released have ended, and checks what they took.
+    fn await_quiescence(&mut self, model: &Model) {
         let receive = |_| self.received.1.recv_timeout(PATIENCE).unwrap();
         let mut received: Vec<_> = (0..model.handed.len()).map(receive).collect();
         let mut handed = model.handed.clone();

@@ -1,4 +1,4 @@
-//! A pool in the soak, from its making to its end.
+//! A pool under test, from creation to termination.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use windlass::{
     ThreadPoolExecutor,
 };
 
-use super::account::{Account, Fate, Figures, drop_as};
+use super::outcomes::{OutcomeCounters, OutcomeCounts, TaskOutcome, drop_as};
 use crate::seeded::{Bug, SeededQueue};
 
 /// How long a pool may take to end, or a task to answer, before that counts as a hang.
@@ -64,39 +64,39 @@ impl Hooks for Counts {
     }
 }
 
-/// A pool, its account, and the handles that somebody still wants to ask.
-pub(crate) struct Stage {
+/// A pool, the outcomes of its tasks, and the handles that are checked at the end.
+pub(crate) struct Subject {
     name: String,
     pub(crate) pool: Pool,
-    pub(crate) account: Arc<Account>,
-    kept: Mutex<Vec<TaskHandle<u64>>>,
+    pub(crate) outcomes: Arc<OutcomeCounters>,
+    handles: Mutex<Vec<TaskHandle<u64>>>,
     hooks: Option<Arc<Counts>>,
 }
 
 const ROOM: usize = 32;
 
 fn queue(random: &mut Rng) -> (&'static str, Arc<dyn BlockingQueue<Task>>) {
-    let unfounded = "the room is above zero";
+    let positive = "the room is above zero";
     match random.u8(..9) {
         0 => ("linked", Arc::new(LinkedBlockingQueue::new())),
         1 => {
-            let queue = LinkedBlockingQueue::with_capacity(ROOM).expect(unfounded);
+            let queue = LinkedBlockingQueue::with_capacity(ROOM).expect(positive);
             ("bounded linked", Arc::new(queue))
         }
         2 => {
-            let queue = ResizableBlockingQueue::with_capacity(ROOM).expect(unfounded);
+            let queue = ResizableBlockingQueue::with_capacity(ROOM).expect(positive);
             ("resizable", Arc::new(queue))
         }
         3 => {
-            let queue = ArrayBlockingQueue::new(ROOM).expect(unfounded);
+            let queue = ArrayBlockingQueue::new(ROOM).expect(positive);
             ("array", Arc::new(queue))
         }
         4 => {
             let queue = ArrayBlockingQueue::with_fairness(ROOM, Fairness::Fair);
-            ("fair array", Arc::new(queue.expect(unfounded)))
+            ("fair array", Arc::new(queue.expect(positive)))
         }
         5 => {
-            let queue = LinkedBlockingDeque::with_capacity(ROOM).expect(unfounded);
+            let queue = LinkedBlockingDeque::with_capacity(ROOM).expect(positive);
             ("deque", Arc::new(queue))
         }
         6 => {
@@ -121,18 +121,18 @@ fn policy(random: &mut Rng) -> (&'static str, Arc<dyn RejectedExecutionHandler>)
     }
 }
 
-impl Stage {
+impl Subject {
     fn of(name: String, pool: Pool, hooks: Option<Arc<Counts>>) -> Arc<Self> {
         Arc::new(Self {
             name,
             pool,
-            account: Arc::default(),
-            kept: Mutex::default(),
+            outcomes: Arc::default(),
+            handles: Mutex::default(),
             hooks,
         })
     }
 
-    /// A pool of any kind.
+    /// Creates a pool of a random kind.
     pub(crate) fn any(random: &mut Rng, losing: bool) -> Arc<Self> {
         match random.u8(..4) {
             0 => Self::scheduled(random),
@@ -184,14 +184,17 @@ impl Stage {
         Self::of("fork-join pool".into(), Pool::Forks(pool), None)
     }
 
-    /// Keeps a handle, to be asked at the end.
-    pub(crate) fn keep(&self, handle: TaskHandle<u64>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push(handle);
+    /// Keeps a handle, to be checked at the end.
+    pub(crate) fn keep_handle(&self, handle: TaskHandle<u64>) {
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        handles.push(handle);
     }
 
-    /// Ends the pool while others may still use it, and checks it when they do not any more.
-    pub(crate) fn end_while_used(self: Arc<Self>, random: &mut Rng) -> Result<Figures, String> {
+    /// Shuts the pool down while producers may still use it, and checks it once they do not.
+    pub(crate) fn end_while_used(
+        self: Arc<Self>,
+        random: &mut Rng,
+    ) -> Result<OutcomeCounts, String> {
         if random.bool() {
             self.shut_down(random);
         }
@@ -202,7 +205,7 @@ impl Stage {
             }
             thread::sleep(Duration::from_micros(200));
         }
-        self.retire(random)
+        self.terminate(random)
     }
 
     fn shut_down(&self, random: &mut Rng) {
@@ -210,34 +213,34 @@ impl Stage {
         if random.bool() {
             service.shutdown();
         } else {
-            drop_as(Fate::HandedBack, service.shutdown_now());
+            drop_as(TaskOutcome::HandedBack, service.shutdown_now());
         }
     }
 
-    /// Ends the pool, and tells what is wrong with it, if anything. Nobody else uses it any more.
-    pub(crate) fn retire(&self, random: &mut Rng) -> Result<Figures, String> {
+    /// Shuts the pool down, waits for termination and checks it. No producer uses it any more.
+    pub(crate) fn terminate(&self, random: &mut Rng) -> Result<OutcomeCounts, String> {
         self.shut_down(random);
         let service = self.pool.service();
         let ended = service.await_termination(PATIENCE);
         if ended != Ok(true) {
-            return Err(format!("{}: does not end: {ended:?}", self.name));
+            return Err(format!("{}: does not terminate: {ended:?}", self.name));
         }
-        let figures = self.account.figures();
-        if !figures.balances() {
-            return Err(format!("{}: lost or doubled: {figures}", self.name));
+        let counts = self.outcomes.counts();
+        if !counts.is_complete() {
+            return Err(format!("{}: lost or doubled: {counts}", self.name));
         }
-        self.ask_kept()?;
+        self.check_handles()?;
         self.check_counters()?;
-        Ok(figures)
+        Ok(counts)
     }
 
-    /// Every handle has an answer, and no task was just dropped somewhere.
-    fn ask_kept(&self) -> Result<(), String> {
-        let kept = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *kept)
+    /// Checks that every handle is done, and that no task was dropped without a reason.
+    fn check_handles(&self) -> Result<(), String> {
+        let handles = {
+            let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *handles)
         };
-        for mut handle in kept {
+        for mut handle in handles {
             let wrong = match handle.get_timeout(PATIENCE) {
                 Ok(value) => value != VALUE,
                 Err(ExecutionError::Failed(_)) => false,
@@ -251,7 +254,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What the pool says of itself fits what is known of it.
+    /// Checks that the statistics of the pool match the calls of its hooks.
     fn check_counters(&self) -> Result<(), String> {
         let stats = match &self.pool {
             Pool::Threads(pool) => pool.stats(),
@@ -273,5 +276,5 @@ impl Stage {
     }
 }
 
-/// What every task of the soak that ends well gives.
+/// The value of every task that finishes.
 pub(crate) const VALUE: u64 = 42;
