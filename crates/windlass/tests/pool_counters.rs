@@ -272,6 +272,10 @@ fn a_refusal_describes_the_task_and_the_pool() {
     assert!(text.contains(&format!("{:?}", refused.task())), "{text}");
     assert!(text.contains(&pool.stats().to_string()), "{text}");
     assert!(text.contains("queued tasks = 1"), "{text}");
+    assert!(
+        text.ends_with(": the queue is full and no worker may be added"),
+        "{text}"
+    );
     blocker.release();
     finish(&pool);
 }

@@ -92,24 +92,40 @@ fn caller_runs_runs_the_task_in_the_caller_before_it_returns() {
 /// TPE-132, TPE-134, TPE-136
 #[test]
 fn the_quiet_policies_drop_the_task_after_shutdown() {
-    let policies: [Arc<dyn RejectedExecutionHandler>; 3] = [
-        Arc::new(CallerRunsPolicy),
-        Arc::new(DiscardPolicy),
-        Arc::new(DiscardOldestPolicy),
+    let policies: [(Arc<dyn RejectedExecutionHandler>, Cancellation); 3] = [
+        (Arc::new(CallerRunsPolicy), Cancellation::Shutdown),
+        (Arc::new(DiscardPolicy), Cancellation::Discarded),
+        (Arc::new(DiscardOldestPolicy), Cancellation::Shutdown),
     ];
-    for policy in policies {
+    for (policy, reason) in policies {
         let (pool, blocker, mut queued) = full(AbortPolicy);
         pool.set_rejection_handler(policy);
         pool.shutdown();
         let log = Log::new();
         let theirs = log.clone();
         let dropped = pool.submit(move || theirs.record("ran")).unwrap();
-        assert_eq!(fate(dropped), Some(Cancellation::Discarded));
+        assert_eq!(fate(dropped), Some(reason));
         blocker.release();
         finish(&pool);
         assert_eq!(log.entries(), [""; 0]);
         queued.get().unwrap();
     }
+}
+
+#[test]
+fn a_handler_of_the_users_can_delegate_to_a_stock_policy() {
+    let log = Log::new();
+    let theirs = log.clone();
+    let logging = move |task: Task, pool: &dyn Saturated| {
+        theirs.record(pool.reason());
+        CallerRunsPolicy.rejected(task, pool)
+    };
+    let (pool, blocker, _queued) = full(logging);
+    let ran_on = pool.submit(|| thread::current().id()).unwrap().get();
+    assert_eq!(ran_on.unwrap(), thread::current().id());
+    assert_eq!(log.entries(), [RejectionReason::Saturated]);
+    blocker.release();
+    finish(&pool);
 }
 
 /// TPE-133

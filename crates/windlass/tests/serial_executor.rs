@@ -116,7 +116,7 @@ fn what_waits_when_the_other_executor_is_shut_down_is_cancelled() {
     let mut waiting = serial.submit(|| 1).unwrap();
     serial.executor().shutdown();
     gate.open();
-    assert_eq!(cancellation(&mut waiting), Some(Cancellation::Rejected));
+    assert_eq!(cancellation(&mut waiting), Some(Cancellation::Shutdown));
     within_patience("the pool's end", move || serial.executor().close());
 }
 

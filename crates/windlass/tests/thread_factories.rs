@@ -201,6 +201,9 @@ fn a_refusal_for_want_of_a_thread_says_so() {
     let refused = pool.execute(|| ()).unwrap_err();
     let source = std::error::Error::source(&refused).unwrap();
     assert_eq!(source.to_string(), "no more threads");
+    assert_eq!(refused.reason(), RejectionReason::NoThread);
+    let text = refused.to_string();
+    assert!(text.ends_with(": no thread could be created"), "{text}");
 }
 
 /// TPE-042
@@ -251,7 +254,7 @@ fn without_any_thread_a_task_that_cannot_be_queued_is_rejected() {
             .build()
             .unwrap();
         let refused = pool.execute(|| ()).unwrap_err();
-        assert_eq!(refused.reason(), RejectionReason::Saturated);
+        assert_eq!(refused.reason(), RejectionReason::NoThread);
         assert_eq!((pool.pool_size(), pool.task_count()), (0, 0));
         pool.shutdown();
         assert!(pool.is_terminated());

@@ -80,7 +80,7 @@ fn a_task_whose_thread_is_refused_comes_back() {
     for fault in [Fault::Refuse, Fault::DropAndPromise] {
         let executor = ThreadPerTaskExecutor::with_factory(Arc::new(Faulty(fault)));
         let refused = executor.submit(|| 7).expect_err("there is no thread");
-        assert_eq!(refused.reason(), RejectionReason::Saturated, "{fault:?}");
+        assert_eq!(refused.reason(), RejectionReason::NoThread, "{fault:?}");
         let (task, mut handle) = refused.into_parts();
         task.run();
         assert_eq!(handle.get().unwrap(), 7);

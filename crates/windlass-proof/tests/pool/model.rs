@@ -236,11 +236,14 @@ impl Model {
                     return Answer::PanickedInCaller;
                 }
             }
-            Policy::CallerRuns | Policy::Discard => {
-                self.cancel_for(task, Cancellation::Discarded);
-            }
+            Policy::CallerRuns => self.cancel_for(task, Cancellation::Shutdown),
+            Policy::Discard => self.cancel_for(task, Cancellation::Discarded),
             Policy::DiscardOldest => loop {
-                if !self.is_running() || self.queued.is_empty() {
+                if !self.is_running() {
+                    self.cancel_for(task, Cancellation::Shutdown);
+                    break;
+                }
+                if self.queued.is_empty() {
                     self.cancel_for(task, Cancellation::Discarded);
                     break;
                 }

@@ -33,11 +33,13 @@ pub struct RejectedExecution<H = ()> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectionReason {
-    /// The executor takes nothing any more.
+    /// The executor is shut down.
     Shutdown,
-    /// All threads are busy and the queue is full.
+    /// The queue is full, and the pool has its maximum number of workers.
     Saturated,
-    /// There was no room before the policy's time was up.
+    /// A thread was needed and could not be created; the source of the error may tell why.
+    NoThread,
+    /// There was no room within the time limit of the policy.
     TimedOut,
     /// The submitter was interrupted while it waited for room.
     Interrupted,
@@ -172,7 +174,8 @@ impl<H> fmt::Display for RejectedExecution<H> {
         }
         f.write_str(match self.reason {
             RejectionReason::Shutdown => ": the executor is shut down",
-            RejectionReason::Saturated => ": all threads are busy and the queue is full",
+            RejectionReason::Saturated => ": the queue is full and no worker may be added",
+            RejectionReason::NoThread => ": no thread could be created",
             RejectionReason::TimedOut => ": there was no room in time",
             RejectionReason::Interrupted => ": the submitter was interrupted",
             RejectionReason::ZeroPeriod => ": a period must be above zero",

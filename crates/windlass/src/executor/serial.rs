@@ -197,7 +197,7 @@ impl<E: Executor + 'static> Inner<E> {
         };
         if refused.reason() == RejectionReason::Shutdown {
             for task in self.take_queued(number) {
-                task.abandon(Cancellation::Rejected);
+                task.abandon(Cancellation::Shutdown);
             }
             return false;
         }

@@ -225,7 +225,7 @@ impl Executor for ThreadPerTaskExecutor {
             (Err(payload), _) => std::panic::resume_unwind(payload),
             (Ok(_), None) => Ok(()),
             (Ok(made), Some(task)) => {
-                let refused = RejectedExecution::new(task, RejectionReason::Saturated);
+                let refused = RejectedExecution::new(task, RejectionReason::NoThread);
                 Err(match made {
                     Ok(()) => refused,
                     Err(error) => refused.with_source(error),

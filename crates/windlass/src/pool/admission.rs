@@ -1,14 +1,13 @@
-//! The three steps of `execute`: a new core worker, the queue, a worker beyond core; else refusal.
+//! The three steps of `execute`: a new core worker, the queue, a worker beyond core; else rejection.
 
 use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::ctl::RunState;
 use super::rejection::Saturated;
 use super::shared::Shared;
-use super::spawn::SizeLimit;
+use super::spawn::{Cause, FirstTask, SizeLimit};
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
@@ -16,7 +15,7 @@ use crate::sync::{Deadline, mutant};
 use crate::task::{Cancellation, Task, TaskId, TaskSink};
 
 impl Shared {
-    /// Has the task run, or refuses it by the pool's policy.
+    /// Accepts the task, or rejects it by the pool's policy.
     #[inline]
     pub(crate) fn execute(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
         task.pass_in_registers(self)
@@ -26,10 +25,9 @@ impl Shared {
 impl TaskSink for &Arc<Shared> {
     type Output = Result<(), RejectedExecution>;
 
-    /// The usual case of `execute`, on its own and short: the pool runs, it has its core workers,
-    /// nothing is to be noted on the task, and the queue takes it. It is what [`Shared::admit`] does
-    /// in that case, with the second look reduced to the one load that it takes to see that there
-    /// is nothing to do. The task is made where it is to lie, in its slot of the queue.
+    /// The fast path of `execute`: the pool runs, it has its core workers, no option concerns the
+    /// submission, and the queue accepts the task. It does what [`Shared::admit`] does in that case,
+    /// with the recheck reduced to one load. The task is created in its slot of the queue.
     #[inline(always)]
     fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output {
         let seen = self.ctl.load();
@@ -51,41 +49,39 @@ impl TaskSink for &Arc<Shared> {
 }
 
 impl Shared {
-    /// Goes on after an offer during which the pool has changed.
+    /// Continues after an offer during which the state of the pool has changed.
     #[cold]
     fn execute_recheck(self: &Arc<Self>, id: TaskId) -> Result<(), RejectedExecution> {
         self.recheck(id).or_else(|task| self.reject(task))
     }
 
-    /// Goes on after an offer that the queue has refused.
+    /// Continues after an offer that the queue has refused.
     #[cold]
     fn execute_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
         self.admit_beyond_core(task)
-            .or_else(|refused| self.reject(refused))
+            .or_else(|not_admitted| self.reject(not_admitted))
     }
 
     #[cold]
     fn execute_slow(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
-        match self.admit(self.record_submission_time(task)) {
-            Ok(()) => Ok(()),
-            Err(refused) => self.reject(refused),
-        }
+        self.admit(self.record_submission_time(task))
+            .or_else(|not_admitted| self.reject(not_admitted))
     }
 
-    /// Has the task run if there is a way right now.
+    /// Accepts the task if one of the three steps succeeds now.
     fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
         let mut seen = self.ctl.load();
         if seen.workers() < self.settings.core() {
-            match self.add_worker(Some(task), SizeLimit::Core) {
+            match self.add_worker(Some(first(task)), SizeLimit::Core) {
                 Ok(()) => return Ok(()),
-                Err(not_started) => task = not_started.into_task(),
+                Err(not_started) => (task, _) = not_started.into_parts(),
             }
             seen = self.ctl.load();
         }
         if self.options.grows_eagerly && self.all_are_busy(seen.workers()) {
-            match self.add_worker(Some(task), SizeLimit::Maximum) {
+            match self.add_worker(Some(first(task)), SizeLimit::Maximum) {
                 Ok(()) => return Ok(()),
-                Err(not_started) => task = not_started.into_task(),
+                Err(not_started) => (task, _) = not_started.into_parts(),
             }
             seen = self.ctl.load();
         }
@@ -101,32 +97,27 @@ impl Shared {
 
     /// The third step: a worker beyond core.
     fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), NotAdmitted> {
-        match self.add_worker(Some(task), SizeLimit::Maximum) {
-            Ok(()) => Ok(()),
-            Err(mut not_started) => {
-                let error = not_started.error.take();
-                Err(NotAdmitted {
-                    task: not_started.into_task(),
-                    error,
-                })
-            }
-        }
+        self.add_worker(Some(first(task)), SizeLimit::Maximum)
+            .map_err(|not_started| {
+                let (task, cause) = not_started.into_parts();
+                NotAdmitted { task, cause }
+            })
     }
 
-    /// Whether there is at least one task for each worker, and a worker more may be started.
+    /// Whether there is at least one task for each worker, and another worker may be started.
     fn all_are_busy(&self, workers: usize) -> bool {
         let busy = self.roster.snapshot().active + self.queue.len();
         workers < self.settings.maximum() && busy >= workers
     }
 
-    /// The second look, after a task has been queued.
+    /// Reads the control word again, after a task has been queued.
     ///
-    /// If the pool was shut down between the first look and the offer, no worker may come back for
-    /// the task: it is taken out again, unless a worker was faster. If the last worker has left
+    /// If the pool was shut down between the first read and the offer, no worker may come back for
+    /// the task: it is removed again, unless a worker was faster. If the last worker has retired
     /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
-    /// control word before anybody looks at the queue.
+    /// control word before anybody reads the queue.
     pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
-        // Mutant: what is queued behind the last worker's back stays there.
+        // Mutant: a task that is queued after the last worker has left stays there.
         if mutant!("pool_looks_once") {
             return Ok(());
         }
@@ -177,19 +168,18 @@ impl Shared {
         }
     }
 
-    /// Leaves the task to the pool's policy.
+    /// Calls the rejection handler with the task.
     pub(crate) fn reject(
         self: &Arc<Self>,
-        refused: impl Into<NotAdmitted>,
+        not_admitted: impl Into<NotAdmitted>,
     ) -> Result<(), RejectedExecution> {
-        let NotAdmitted { task, error } = refused.into();
+        let NotAdmitted { task, cause } = not_admitted.into();
         self.count_rejection();
         task.set_drop_reason(Cancellation::Rejected);
-        let answer = self
-            .handler
-            .with(|handler| handler.rejected(task, &SaturatedPool(self)));
-        match (answer, error) {
-            (Err(rejected), Some(error)) if rejected.source().is_none() => {
+        let pool = SaturatedPool { pool: self, cause };
+        let answer = self.handler.with(|handler| handler.rejected(task, &pool));
+        match (answer, pool.cause) {
+            (Err(rejected), Cause::NoThread(Some(error))) if rejected.source().is_none() => {
                 Err(rejected.with_source(error))
             }
             (answer, _) => answer,
@@ -197,21 +187,41 @@ impl Shared {
     }
 }
 
-/// A task that could not be taken.
+/// The task for a new worker, which is rejected should the worker's thread be lost.
+const fn first(task: Task) -> FirstTask {
+    FirstTask {
+        task,
+        reject: reject_without_thread,
+    }
+}
+
+fn reject_without_thread(pool: &Arc<Shared>, task: Task) {
+    let cause = Cause::NoThread(None);
+    // Its submitter has long gone on; the handle of the task completes with the reason.
+    drop(pool.reject(NotAdmitted { task, cause }));
+}
+
+/// A task that no step has accepted.
 pub(crate) struct NotAdmitted {
     task: Task,
-    /// Why there is no thread for it, if one was asked for.
-    error: Option<io::Error>,
+    cause: Cause,
 }
 
 impl From<Task> for NotAdmitted {
     fn from(task: Task) -> Self {
-        Self { task, error: None }
+        Self {
+            task,
+            cause: Cause::NotAllowed,
+        }
     }
 }
 
-/// What a rejection handler sees of the pool.
-pub(crate) struct SaturatedPool<'a>(pub(crate) &'a Arc<Shared>);
+/// The pool as a rejection handler sees it.
+struct SaturatedPool<'a> {
+    pool: &'a Arc<Shared>,
+    /// Why the last step failed.
+    cause: Cause,
+}
 
 impl SaturatedPool<'_> {
     /// Tries, waits for room, and tries again when the pool has changed.
@@ -221,26 +231,26 @@ impl SaturatedPool<'_> {
         deadline: Deadline,
     ) -> Result<(), (Task, RejectionReason)> {
         let me = ThreadContext::current();
-        // BlockedSubmitter before the first look: a shutdown, a larger maximum or a worker that leaves is
-        // seen below, or nudges.
-        let _enlisted = BlockedSubmitter::new(self.0, &me);
+        // Registered before the first attempt: a shutdown, a larger maximum or a worker that
+        // retires is seen below, or nudges this thread.
+        let _registered = BlockedSubmitter::register(self.pool, &me);
         loop {
-            task = match self.0.admit(task) {
+            task = match self.pool.admit(task) {
                 Ok(()) => return Ok(()),
-                Err(refused) => refused.task,
+                Err(not_admitted) => not_admitted.task,
             };
             if self.is_shutdown() {
                 return Err((task, RejectionReason::Shutdown));
             }
             let id = task.id();
             let put = me.accept_nudges(|| match deadline.remaining() {
-                None => self.0.queue.put(task),
-                Some(left) => self.0.queue.offer_timeout(task, left),
+                None => self.pool.queue.put(task),
+                Some(left) => self.pool.queue.offer_timeout(task, left),
             });
             match put {
                 Ok(()) => {
-                    let looked = self.0.recheck(id);
-                    return looked.map_err(|task| (task, RejectionReason::Shutdown));
+                    let rechecked = self.pool.recheck(id);
+                    return rechecked.map_err(|task| (task, RejectionReason::Shutdown));
                 }
                 Err(PutError::Interrupted(again)) if !me.wait_ended_by_interrupt() => task = again,
                 Err(PutError::Interrupted(task)) => {
@@ -254,14 +264,14 @@ impl SaturatedPool<'_> {
     }
 }
 
-/// A submitter on the list of those that wait for room, for as long as this lives.
+/// A submitter that waits for room; registered with the pool while this lives.
 struct BlockedSubmitter<'a> {
     pool: &'a Shared,
     submitter: &'a Arc<ThreadContext>,
 }
 
 impl<'a> BlockedSubmitter<'a> {
-    fn new(pool: &'a Shared, submitter: &'a Arc<ThreadContext>) -> Self {
+    fn register(pool: &'a Shared, submitter: &'a Arc<ThreadContext>) -> Self {
         pool.register_blocked(submitter);
         Self { pool, submitter }
     }
@@ -275,15 +285,25 @@ impl Drop for BlockedSubmitter<'_> {
 
 impl Saturated for SaturatedPool<'_> {
     fn is_shutdown(&self) -> bool {
-        self.0.is_shutdown()
+        self.pool.is_shutdown()
+    }
+
+    fn reason(&self) -> RejectionReason {
+        match self.cause {
+            _ if self.is_shutdown() => RejectionReason::Shutdown,
+            Cause::NotAllowed => RejectionReason::Saturated,
+            Cause::NoThread(_) => RejectionReason::NoThread,
+        }
     }
 
     fn queue(&self) -> &dyn BlockingQueue<Task> {
-        &*self.0.queue
+        &*self.pool.queue
     }
 
     fn try_execute(&self, task: Task) -> Result<(), Task> {
-        self.0.admit(task).map_err(|refused| refused.task)
+        self.pool
+            .admit(task)
+            .map_err(|not_admitted| not_admitted.task)
     }
 
     fn execute_when_possible(
@@ -299,6 +319,6 @@ impl Saturated for SaturatedPool<'_> {
     }
 
     fn describe(&self) -> String {
-        self.0.stats().to_string()
+        self.pool.stats().to_string()
     }
 }

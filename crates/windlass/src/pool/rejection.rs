@@ -1,4 +1,4 @@
-//! What happens to a task that a pool cannot take.
+//! What happens to a task that a pool cannot accept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,51 +9,61 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, arc_dyn};
 use crate::task::{Cancellation, Task};
 
-/// Decides about a task that a pool cannot take: it is shut down, or its queue is full and it has
-/// as many workers as it may have.
+/// A policy for tasks that a pool cannot accept: it is shut down, its queue is full and it has its
+/// maximum number of workers, or it has no worker and no thread can be created.
 ///
 /// Closures `Fn(Task, &dyn Saturated) -> Result<(), RejectedExecution>` are handlers too. A handler
-/// is called on the submitter's thread, without any lock held.
+/// is called on the submitter's thread, without any lock held. A handler of your own can call a
+/// stock policy:
 ///
 /// ```
-/// use windlass::pool::Saturated;
+/// use windlass::pool::{CallerRunsPolicy, RejectedExecutionHandler, Saturated};
 /// use windlass::prelude::*;
 /// use windlass::task::Task;
-/// use windlass::{RejectedExecution, RejectionReason};
 ///
-/// let handler = |task: Task, pool: &dyn Saturated| {
-///     eprintln!("{task:?} refused by {}", pool.describe());
-///     Err(RejectedExecution::new(task, RejectionReason::Other))
+/// let log_and_run = |task: Task, pool: &dyn Saturated| {
+///     eprintln!("{task:?} rejected by {} ({:?})", pool.describe(), pool.reason());
+///     CallerRunsPolicy.rejected(task, pool)
 /// };
-/// let pool = ThreadPoolExecutor::builder().rejection_handler(handler).build().unwrap();
+/// let pool = ThreadPoolExecutor::builder().rejection_handler(log_and_run).build().unwrap();
 /// # drop(pool);
 /// ```
 pub trait RejectedExecutionHandler: Send + Sync {
-    /// Takes charge of the task.
+    /// Decides about the task: runs it, drops it, submits it again, or returns it.
     ///
     /// # Errors
     ///
-    /// What the submitter gets to see, with the task.
+    /// [`RejectedExecution`] with the task, which the submitter receives.
     #[doc(alias = "rejectedExecution")]
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution>;
 }
 
-/// What a handler sees of the pool that refused a task.
+/// The pool that rejects a task, as its handler sees it.
 pub trait Saturated {
-    /// Whether the pool takes nothing any more, as opposed to nothing right now.
+    /// Whether the pool accepts no task any more, as opposed to none at present.
     fn is_shutdown(&self) -> bool;
 
-    /// The pool's queue.
+    /// Returns why the pool cannot accept the task.
+    fn reason(&self) -> RejectionReason {
+        if self.is_shutdown() {
+            RejectionReason::Shutdown
+        } else {
+            RejectionReason::Saturated
+        }
+    }
+
+    /// Returns the pool's queue.
+    #[doc(alias = "getQueue")]
     fn queue(&self) -> &dyn BlockingQueue<Task>;
 
-    /// Tries once more to have the task run, without a handler.
+    /// Tries once more to submit the task, without calling a handler.
     ///
     /// # Errors
     ///
-    /// The task, if it is refused again.
+    /// The task, if the pool cannot accept it.
     fn try_execute(&self, task: Task) -> Result<(), Task>;
 
-    /// Waits until the task has been taken, for as long as `timeout`, or for ever without one.
+    /// Waits until the pool has accepted the task, no longer than `timeout`, forever without one.
     ///
     /// # Errors
     ///
@@ -65,7 +75,7 @@ pub trait Saturated {
         timeout: Option<Duration>,
     ) -> Result<(), RejectedExecution>;
 
-    /// The pool in words.
+    /// Returns the pool's `Debug` output: its name, state and figures.
     fn describe(&self) -> String;
 }
 
@@ -93,27 +103,27 @@ pub(super) fn shared(
     })
 }
 
-/// Gives the task back, with what the pool looked like: the default.
+/// A policy that returns the task to the submitter, with the pool's state: the default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AbortPolicy;
 
 impl RejectedExecutionHandler for AbortPolicy {
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
-        Err(RejectedExecution::new(task, reason(pool)).with_executor(pool.describe()))
+        Err(RejectedExecution::new(task, pool.reason()).with_executor(pool.describe()))
     }
 }
 
-/// Runs the task on the thread that submits it, which slows the submitter down.
+/// A policy that runs the task on the thread that submits it, which slows the submitter down.
 ///
-/// Such a run calls no hooks and counts nowhere; a task without a handle that panics does so in the
-/// submitter. After shutdown the task is dropped, and its handle says so.
+/// Such a run calls no hooks and is not counted; a panic of a task without a handle reaches the
+/// submitter. After shutdown the task is cancelled instead.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CallerRunsPolicy;
 
 impl RejectedExecutionHandler for CallerRunsPolicy {
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         if pool.is_shutdown() {
-            task.abandon(Cancellation::Discarded);
+            task.abandon(Cancellation::Shutdown);
         } else {
             task.run();
         }
@@ -121,7 +131,7 @@ impl RejectedExecutionHandler for CallerRunsPolicy {
     }
 }
 
-/// Drops the task; its handle says so.
+/// A policy that discards the task; its handle completes as cancelled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiscardPolicy;
 
@@ -132,22 +142,21 @@ impl RejectedExecutionHandler for DiscardPolicy {
     }
 }
 
-/// Drops the task that would run next, and takes the new one instead.
+/// A policy that evicts the task that would run next, and submits the new one instead.
 ///
-/// Where there is nothing to drop, with a hand-off queue or after shutdown, the new task is
-/// dropped. The handles of dropped tasks say so.
+/// Where there is nothing to evict, with a hand-off queue or after shutdown, the new task is
+/// discarded. The handles of such tasks complete as cancelled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiscardOldestPolicy;
 
 impl RejectedExecutionHandler for DiscardOldestPolicy {
     fn rejected(&self, mut task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         loop {
-            let oldest = if pool.is_shutdown() {
-                None
-            } else {
-                pool.queue().poll()
-            };
-            let Some(oldest) = oldest else {
+            if pool.is_shutdown() {
+                task.abandon(Cancellation::Shutdown);
+                return Ok(());
+            }
+            let Some(oldest) = pool.queue().poll() else {
                 task.abandon(Cancellation::Discarded);
                 return Ok(());
             };
@@ -160,27 +169,27 @@ impl RejectedExecutionHandler for DiscardOldestPolicy {
     }
 }
 
-/// Makes the submitter wait until the pool has taken the task, or for no longer than a time.
+/// A policy that makes the submitter wait until the pool accepts the task, or until a time limit.
 ///
-/// The wait ends with a refusal when the pool is shut down, the time is up, or the submitter is
+/// The wait ends with a rejection when the pool is shut down, the time is up, or the submitter is
 /// interrupted.
 ///
 /// # Deadlocks
 ///
-/// A worker that submits to its own full pool waits for room that it would have to make itself.
+/// A worker that submits to its own full pool waits for room that only it could make.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BlockPolicy {
     timeout: Option<Duration>,
 }
 
 impl BlockPolicy {
-    /// Waits for as long as it takes.
+    /// Creates a policy without a time limit.
     #[must_use]
     pub const fn new() -> Self {
         Self { timeout: None }
     }
 
-    /// Waits for no longer than `timeout`.
+    /// Creates a policy that waits no longer than `timeout`.
     #[must_use]
     pub const fn with_timeout(timeout: Duration) -> Self {
         Self {
@@ -195,14 +204,13 @@ impl RejectedExecutionHandler for BlockPolicy {
     }
 }
 
-/// The handler in force.
+/// The present handler, which can be replaced.
 ///
-/// The one that the pool was built with is read without a lock for as long as no other has taken
-/// its place, which is mostly for ever: a full pool calls it for every task. It lives as long as
-/// the pool does.
+/// The first one is read without a lock until it is replaced, which in most pools never happens: a
+/// full pool calls it for every task. It lives as long as the pool.
 pub(crate) struct HandlerCell {
     first: Arc<dyn RejectedExecutionHandler>,
-    /// Set after `later` has been; the lock orders the two for who looks there.
+    /// Written after `later`; whoever reads it as set takes the lock and so sees `later`.
     is_replaced: AtomicBool,
     later: Mutex<Option<Arc<dyn RejectedExecutionHandler>>>,
 }
@@ -216,7 +224,7 @@ impl HandlerCell {
         }
     }
 
-    /// Shows the handler to `f`, without a lock held.
+    /// Calls `f` with the handler, without a lock held.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&Arc<dyn RejectedExecutionHandler>) -> R) -> R {
         if !self.is_replaced.load(Ordering::Acquire) {
             return f(&self.first);
@@ -229,13 +237,5 @@ impl HandlerCell {
         let former = self.later.lock().replace(handler);
         self.is_replaced.store(true, Ordering::Release);
         drop(former);
-    }
-}
-
-fn reason(pool: &dyn Saturated) -> RejectionReason {
-    if pool.is_shutdown() {
-        RejectionReason::Shutdown
-    } else {
-        RejectionReason::Saturated
     }
 }

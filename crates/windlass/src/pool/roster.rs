@@ -1,8 +1,8 @@
-//! Who works here and what they have done.
+//! The workers of a pool, and what they have completed.
 //!
-//! Each worker counts for itself, in a word of its own that only it writes: odd while it is busy
-//! with a task, and half of it is the number of tasks it has completed. So counting costs two plain
-//! stores a task. The roster adds the words up; what workers had done that are gone is kept there.
+//! Each worker counts in a word of its own that only it writes: odd while it runs a task, and half
+//! of it is the number of tasks it has completed. Counting costs two plain stores a task. The roster
+//! adds the words up, and keeps the sum of the workers that have retired.
 
 use std::sync::Arc;
 
@@ -16,66 +16,129 @@ use crate::task::Task;
 /// One worker, as the pool and its own thread see it.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    /// How many retirements of idle workers had been asked for before it was made.
+    /// The number of retirement requests before it was created.
     pub(crate) retirements: u64,
-    start: Mutex<Start>,
+    launch: Mutex<Launch>,
     /// Its thread, once that runs.
     thread: Mutex<Option<Arc<ThreadContext>>>,
-    /// Whether it has been entered in the roster, or is not to be any more; under the roster's lock.
-    entered: AtomicBool,
-    /// Twice the tasks it has completed, and one more while it is busy.
+    /// Whether it is or was in the roster, or must not be added any more; written under the
+    /// roster's lock.
+    added: AtomicBool,
+    /// Twice the tasks it has completed, plus one while it runs a task.
     work: CachePadded<AtomicU64>,
 }
 
 #[derive(Debug)]
-struct Start {
-    stage: LaunchState,
-    /// The task it was made for, until its thread takes it.
+struct Launch {
+    state: LaunchState,
+    /// The task it was created for, until its thread takes it.
     first: Option<Task>,
 }
 
-/// How far the making of a worker's thread has come.
+/// How far the start of a worker's thread has come.
+///
+/// ```text
+///   Requested ──factory returned Ok──▶ Accepted ──thread runs──▶ Running
+///       │  └────────────thread runs first──────────────────────────▲
+///       │                                 │
+///       └──factory failed, body dropped───┴──body dropped──▶ Failed
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LaunchState {
-    /// The factory has been asked.
+enum LaunchState {
+    /// The factory has been called and has not returned.
     Requested,
-    /// The factory says that there is a thread.
+    /// The factory has returned `Ok`; the thread does not run yet.
     Accepted,
-    /// The thread is there.
+    /// The thread runs.
     Running,
     /// There is no thread and will be none.
     Failed,
+}
+
+/// Whether a worker has a thread, as seen by whoever called the factory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Launched {
+    /// The thread runs, or is expected to.
+    Yes,
+    /// There will be none: the caller takes the worker back.
+    No,
+}
+
+/// What was known of a worker when the body of its thread was dropped without being run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Dropped {
+    /// The factory has not returned: its caller takes the worker back.
+    BeforeAnswer,
+    /// The factory had returned `Ok`: whoever drops the body takes the worker back.
+    AfterAccept,
+    /// The worker has run, or was taken back before.
+    Settled,
 }
 
 impl Worker {
     pub(crate) fn new(first: Option<Task>, retirements: u64) -> Arc<Self> {
         Arc::new(Self {
             retirements,
-            start: Mutex::new(Start {
-                stage: LaunchState::Requested,
+            launch: Mutex::new(Launch {
+                state: LaunchState::Requested,
                 first,
             }),
             thread: Mutex::new(None),
-            entered: AtomicBool::new(false),
+            added: AtomicBool::new(false),
             work: CachePadded::new(AtomicU64::new(0)),
         })
     }
 
     pub(crate) fn take_first(&self) -> Option<Task> {
-        self.start.lock().first.take()
+        self.launch.lock().first.take()
     }
 
-    /// Moves the making of the thread on, if it is where `from` says; gives where it was.
-    pub(crate) fn advance(&self, from: &[LaunchState], to: LaunchState) -> LaunchState {
-        let mut start = self.start.lock();
-        let stage = start.stage;
-        if from.contains(&stage) {
-            start.stage = to;
+    /// The factory has returned `Ok`.
+    pub(crate) fn accept(&self) -> Launched {
+        match self.transition(&[LaunchState::Requested], LaunchState::Accepted) {
+            LaunchState::Failed => Launched::No,
+            _ => Launched::Yes,
         }
-        stage
     }
 
-    /// Says which thread it is.
+    /// The factory has returned an error or panicked; its thread may run all the same.
+    pub(crate) fn fail(&self) -> Launched {
+        match self.transition(&[LaunchState::Requested], LaunchState::Failed) {
+            LaunchState::Requested | LaunchState::Failed => Launched::No,
+            LaunchState::Accepted | LaunchState::Running => Launched::Yes,
+        }
+    }
+
+    /// Called by its own thread; false if the worker was taken back before.
+    #[must_use]
+    pub(crate) fn try_start(&self) -> bool {
+        let pending = [LaunchState::Requested, LaunchState::Accepted];
+        pending.contains(&self.transition(&pending, LaunchState::Running))
+    }
+
+    /// The body of its thread is dropped.
+    pub(crate) fn drop_body(&self) -> Dropped {
+        let pending = [LaunchState::Requested, LaunchState::Accepted];
+        match self.transition(&pending, LaunchState::Failed) {
+            LaunchState::Requested => Dropped::BeforeAnswer,
+            LaunchState::Accepted => Dropped::AfterAccept,
+            LaunchState::Running | LaunchState::Failed => Dropped::Settled,
+        }
+    }
+
+    /// Moves to the state `to` if the present one is in `from`; returns the former state.
+    fn transition(&self, from: &[LaunchState], to: LaunchState) -> LaunchState {
+        let mut launch = self.launch.lock();
+        let former = launch.state;
+        if from.contains(&former) {
+            launch.state = to;
+        }
+        former
+    }
+
+    /// Sets the thread that runs it.
     pub(crate) fn set_thread(&self, thread: Arc<ThreadContext>) {
         *self.thread.lock() = Some(thread);
     }
@@ -86,15 +149,15 @@ impl Worker {
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Called by its own thread when the task is over.
+    /// Called by its own thread at the end of a task.
     pub(crate) fn end(&self) {
         self.work
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Whether it has not taken the task it was made for.
+    /// Whether it has not taken the task it was created for.
     fn is_starting(&self) -> bool {
-        self.start.lock().first.is_some()
+        self.launch.lock().first.is_some()
     }
 
     fn is_busy(&self) -> bool {
@@ -105,39 +168,39 @@ impl Worker {
         self.work.load(Ordering::Acquire) / 2
     }
 
-    /// Whether it may hold a task that it has not begun: it neither works nor sleeps.
+    /// Whether it may hold a task that it has not begun: it neither runs one nor sleeps.
     ///
-    /// Looks at the sleep first: a worker that sleeps after a task is seen to have begun it.
+    /// Reads the sleep first: a worker that sleeps after a task is seen to have begun it.
     fn is_searching(&self) -> bool {
         let thread = self.thread.lock().clone();
         thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
     }
 
-    fn tell(&self, how: impl FnOnce(&ThreadContext)) {
+    fn with_thread(&self, f: impl FnOnce(&ThreadContext)) {
         let thread = self.thread.lock().clone();
         if let Some(thread) = thread {
-            how(&thread);
+            f(&thread);
         }
     }
 }
 
-/// The workers whose threads have been made.
+/// The workers that have a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Roster(Mutex<Inner>);
+pub(crate) struct Roster(Mutex<Workers>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct Workers {
     present: Vec<Arc<Worker>>,
     largest: usize,
     completed_by_retired: u64,
 }
 
-/// The roster's figures at one moment.
+/// Sums over the roster, read under its lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RosterSnapshot {
     pub(crate) present: usize,
     pub(crate) active: usize,
-    /// Workers that have not begun the task they were made for.
+    /// Workers that have not begun the task they were created for.
     pub(crate) starting: usize,
     pub(crate) largest: usize,
     pub(crate) completed: u64,
@@ -146,79 +209,79 @@ pub(crate) struct RosterSnapshot {
 }
 
 impl RosterSnapshot {
-    /// How many tasks workers have begun, or were made for.
+    /// Returns how many tasks workers have begun, or were created for.
     pub(crate) fn begun(&self) -> u64 {
         self.completed + (self.active + self.starting) as u64
     }
 }
 
 impl Roster {
-    /// Enters a worker whose thread has been made. Whoever comes first does it: the thread itself,
-    /// or the one that made it.
+    /// Adds a worker whose thread was created. Called by that thread and by whoever created it; the
+    /// first call counts.
     pub(crate) fn add(&self, worker: &Arc<Worker>) {
-        let mut book = self.0.lock();
-        if !worker.entered.swap(true, Ordering::Relaxed) {
-            book.present.push(Arc::clone(worker));
-            book.largest = book.largest.max(book.present.len());
+        let mut workers = self.0.lock();
+        if !worker.added.swap(true, Ordering::Relaxed) {
+            workers.present.push(Arc::clone(worker));
+            workers.largest = workers.largest.max(workers.present.len());
         }
     }
 
-    /// Takes out a worker whose thread ends, or keeps one from being entered that never had any.
+    /// Removes a worker that retires, or prevents one without a thread from being added.
     pub(crate) fn remove(&self, worker: &Arc<Worker>) {
-        let mut book = self.0.lock();
-        worker.entered.store(true, Ordering::Relaxed);
-        if let Some(at) = book
+        let mut workers = self.0.lock();
+        worker.added.store(true, Ordering::Relaxed);
+        if let Some(at) = workers
             .present
             .iter()
             .position(|present| Arc::ptr_eq(present, worker))
         {
-            book.present.swap_remove(at);
-            // Mutant: what the worker has done is forgotten with it.
+            workers.present.swap_remove(at);
+            // Mutant: what the worker has completed is forgotten with it.
             if !mutant!("pool_forgets_the_gone") {
-                book.completed_by_retired += worker.completed();
+                workers.completed_by_retired += worker.completed();
             }
         }
     }
 
     pub(crate) fn snapshot(&self) -> RosterSnapshot {
-        let book = self.0.lock();
-        let mut count = RosterSnapshot {
-            present: book.present.len(),
-            largest: book.largest,
-            completed: book.completed_by_retired,
+        let workers = self.0.lock();
+        let mut sums = RosterSnapshot {
+            present: workers.present.len(),
+            largest: workers.largest,
+            completed: workers.completed_by_retired,
             ..RosterSnapshot::default()
         };
-        for worker in &book.present {
-            count.starting += usize::from(worker.is_starting());
-            count.searching += usize::from(worker.is_searching());
-            // In one load, or a task that ends in between would count twice or not at all.
+        for worker in &workers.present {
+            sums.starting += usize::from(worker.is_starting());
+            sums.searching += usize::from(worker.is_searching());
+            // One load: with two, a task that ends in between counts twice or not at all.
             let work = worker.work.load(Ordering::Acquire);
-            count.completed += work / 2;
-            count.active += usize::from(work % 2 == 1);
+            sums.completed += work / 2;
+            sums.active += usize::from(work % 2 == 1);
         }
-        count
+        sums
     }
 
-    /// Makes all workers look at the pool's state again, when they next wait for a task.
+    /// Makes all workers check the pool's state again, when they next wait for a task.
     pub(crate) fn nudge_all(&self) {
         for worker in self.present() {
-            worker.tell(ThreadContext::nudge);
+            worker.with_thread(ThreadContext::nudge);
         }
     }
 
-    /// Makes one worker look at the pool's state again: an idle one, if there is one.
+    /// Makes one worker check the pool's state again: an idle one, if there is one.
     pub(crate) fn nudge_one(&self) {
         let present = self.present();
         let idle = present.iter().find(|worker| !worker.is_busy());
         if let Some(worker) = idle.or(present.first()) {
-            worker.tell(ThreadContext::nudge);
+            worker.with_thread(ThreadContext::nudge);
         }
     }
 
     /// Interrupts all workers.
     pub(crate) fn interrupt_all(&self) {
         for worker in self.present() {
-            worker.tell(ThreadContext::interrupt);
+            worker.with_thread(ThreadContext::interrupt);
         }
     }
 
@@ -232,16 +295,16 @@ mod tests {
     use super::{Roster, RosterSnapshot, Worker};
 
     #[test]
-    fn a_worker_is_entered_once_whoever_comes_first() {
+    fn a_worker_is_added_once_whoever_comes_first() {
         let (roster, worker) = (Roster::default(), Worker::new(None, 0));
         roster.add(&worker);
         roster.add(&worker);
-        let headcount = roster.snapshot();
-        assert_eq!((headcount.present, headcount.largest), (1, 1));
+        let snapshot = roster.snapshot();
+        assert_eq!((snapshot.present, snapshot.largest), (1, 1));
     }
 
     #[test]
-    fn a_worker_that_left_before_it_was_entered_stays_out() {
+    fn a_worker_that_was_removed_before_it_was_added_stays_out() {
         let (roster, worker) = (Roster::default(), Worker::new(None, 0));
         roster.remove(&worker);
         roster.add(&worker);

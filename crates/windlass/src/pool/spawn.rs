@@ -1,10 +1,15 @@
-//! Starts a worker; when it ends, retires or replaces it.
+//! Starts workers; when a worker ends, retires or replaces it.
+//!
+//! The steps of a start: the worker is counted in the control word, then the thread factory is
+//! called, then the thread runs the [`Launch`]. Each may fail, and the worker is taken back: the
+//! factory returns an error, panics, or drops the body of the thread, before or after it returned
+//! `Ok`. Whoever takes a worker back also takes over its task.
 
 use std::io;
 use std::sync::Arc;
 
 use super::ctl::{MAX_WORKERS, RunState};
-use super::roster::{LaunchState, Worker};
+use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
@@ -13,64 +18,87 @@ use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
 
-/// How many workers there may be with the new one.
+/// Which size the pool must not exceed with the new worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeLimit {
     Core,
     Maximum,
 }
 
-/// Why no worker was started; the task that it was to start with comes back.
+/// The task that a worker starts with.
 #[derive(Debug)]
+pub(crate) struct FirstTask {
+    pub(crate) task: Task,
+    /// Called with the task if the factory promised a thread that never came, and neither the queue
+    /// nor another worker took it. The rejection is passed in from above, so that this file does not
+    /// depend on admission.
+    pub(crate) reject: fn(&Arc<Shared>, Task),
+}
+
+/// No worker was started; the task that it was to start with comes back.
+#[derive(Debug)]
+#[must_use]
 pub(crate) struct NotStarted {
-    pub(crate) first: Option<Task>,
-    /// What the thread factory said, if it was asked.
-    pub(crate) error: Option<io::Error>,
+    first: Option<Task>,
+    cause: Cause,
+}
+
+/// Why no worker was started.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// The state or the size limit of the pool does not allow it.
+    NotAllowed,
+    /// The thread factory did not create a thread; it may have returned an error.
+    NoThread(Option<io::Error>),
 }
 
 impl NotStarted {
-    /// Returns the task that the worker was to start with.
-    pub(crate) fn into_task(self) -> Task {
-        self.first
-            .expect("a worker that was not started has not taken its task")
+    /// Returns the task that the worker was to start with, and the cause.
+    pub(crate) fn into_parts(self) -> (Task, Cause) {
+        let task = self
+            .first
+            .expect("a worker that was not started has not taken its task");
+        (task, self.cause)
     }
 }
 
 impl Shared {
-    /// Starts a worker, with a first task or without, if the state and the bound allow it.
+    /// Starts a worker, with a first task or without, if the state and the limit allow it.
     ///
     /// # Panics
     ///
-    /// If the thread factory panics; everything is then as it was before, but for the task.
+    /// If the thread factory panics; the worker is taken back, and its task is dropped.
     pub(crate) fn add_worker(
         self: &Arc<Self>,
-        first: Option<Task>,
-        bound: SizeLimit,
+        first: Option<FirstTask>,
+        limit: SizeLimit,
     ) -> Result<(), NotStarted> {
         let queue_was_empty = self.queue.is_empty();
-        if !self.count_worker(first.is_some(), bound) {
-            return Err(NotStarted { first, error: None });
+        let (first, reject) = match first {
+            Some(first) => (Some(first.task), Some(first.reject)),
+            None => (None, None),
+        };
+        if !self.count_worker(first.as_ref(), limit) {
+            return Err(NotStarted {
+                first,
+                cause: Cause::NotAllowed,
+            });
         }
         let worker = Worker::new(first, self.retirements());
         let launch = Launch {
             pool: Arc::clone(self),
             worker: Arc::clone(&worker),
-            bound,
+            limit,
             queue_was_empty,
+            reject,
         };
         let factory = self.factory();
-        let made = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
-        let void = match &made {
-            Ok(Ok(())) => {
-                worker.advance(&[LaunchState::Requested], LaunchState::Accepted)
-                    == LaunchState::Failed
-            }
-            _ => {
-                let stage = worker.advance(&[LaunchState::Requested], LaunchState::Failed);
-                matches!(stage, LaunchState::Requested | LaunchState::Failed)
-            }
+        let created = catch(|| factory.new_thread(ThreadBody::new(move || launch.run())));
+        let launched = match &created {
+            Ok(Ok(())) => worker.accept(),
+            Ok(Err(_)) | Err(_) => worker.fail(),
         };
-        if !void {
+        if launched == Launched::Yes {
             self.roster.add(&worker);
             return Ok(());
         }
@@ -80,22 +108,22 @@ impl Shared {
         if queue_was_empty {
             ignore_panic(|| self.cover_queued());
         }
-        match made {
-            Ok(made) => Err(NotStarted {
+        match created {
+            Ok(created) => Err(NotStarted {
                 first,
-                error: made.err(),
+                cause: Cause::NoThread(created.err()),
             }),
             Err(payload) => {
-                // A second panic, of the task's drop, would end the process.
+                // A second panic, of the task's drop, would abort the process.
                 discard(first);
                 std::panic::resume_unwind(payload)
             }
         }
     }
 
-    /// Starts a worker for what was queued while one was being made that did not come.
+    /// Starts a worker for tasks that were queued while a start was under way that failed.
     ///
-    /// Whoever queued it saw that one counted, and so started none.
+    /// Their submitters saw that worker counted, and started none.
     fn cover_queued(self: &Arc<Self>) {
         // Mutant: what was queued meanwhile waits for the next submission.
         let is_stranded = !mutant!("pool_strands_what_came_meanwhile");
@@ -104,7 +132,8 @@ impl Shared {
         }
     }
 
-    /// Makes sure that there is a worker for a task that was queued, up to core, and one at least.
+    /// Makes sure that there is a worker for a task that was queued: starts one while there are
+    /// fewer than core, or none at all.
     pub(crate) fn ensure_worker(self: &Arc<Self>) {
         let workers = self.ctl.load().workers();
         if workers < self.settings.core() {
@@ -114,23 +143,24 @@ impl Shared {
         }
     }
 
-    /// Counts the worker in the control word, if the state and the bound allow it.
-    fn count_worker(&self, has_task: bool, bound: SizeLimit) -> bool {
+    /// Counts the worker in the control word, if the state and the limit allow it.
+    #[must_use]
+    fn count_worker(&self, first: Option<&Task>, limit: SizeLimit) -> bool {
         loop {
             let seen = self.ctl.load();
             let state = seen.state();
             if state >= RunState::Stop {
                 return false;
             }
-            // A pool that is shut down gets workers for what is queued only.
-            if state == RunState::Shutdown && (has_task || self.queue.is_empty()) {
+            // After a shutdown, workers are started for queued tasks only.
+            if state == RunState::Shutdown && (first.is_some() || self.queue.is_empty()) {
                 return false;
             }
-            let limit = match bound {
+            let size = match limit {
                 SizeLimit::Core => self.settings.core(),
                 SizeLimit::Maximum => self.settings.maximum(),
             };
-            if seen.workers() >= limit.min(MAX_WORKERS) {
+            if seen.workers() >= size.min(MAX_WORKERS) {
                 return false;
             }
             if self.ctl.try_add_worker(seen) {
@@ -139,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// The whole life of a worker, on its own thread.
+    /// Runs a worker on its own thread, from start to end.
     fn work(self: &Arc<Self>, worker: &Arc<Worker>) {
         self.clock().adopt();
         if self.options.timers.is_some() {
@@ -157,23 +187,23 @@ impl Shared {
             discard(failure);
         }
         if let Err(payload) = ended {
-            // The `terminated` hook, or the thread factory when asked for a replacement.
+            // The `terminated` hook panicked, or the thread factory when called for a replacement.
             let failure = Failure::from_panic(payload);
             self.report(&failure);
             discard(failure);
         }
     }
 
-    /// Takes a worker off the books, and replaces it if it is missed.
+    /// Removes a worker that has ended, and replaces it if it is needed.
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
         self.roster.remove(worker);
-        // Mutant: a dead worker keeps its place.
+        // Mutant: a worker that failed is still counted.
         if failed && !mutant!("pool_counts_the_dead") {
-            // After it has left, so that whoever takes its place is not seen beside it.
+            // After the removal, so that its replacement never counts beside it.
             self.ctl.remove_worker();
         }
-        // There may be nobody left to whom a submitter that waits could hand its task.
+        // There may be nobody left to take the task of a submitter that waits for room.
         self.nudge_blocked();
         self.try_terminate();
         let seen = self.ctl.load();
@@ -193,50 +223,49 @@ impl Shared {
                 return;
             }
         }
-        // Mutant: who is missed is not replaced.
+        // Mutant: a worker that is needed is not replaced.
         if !mutant!("pool_replaces_nobody") {
             let _ = self.add_worker(None, SizeLimit::Maximum);
         }
     }
 
-    /// Goes on without a worker whose thread was promised and will not come.
+    /// Takes back a worker whose thread was promised and will not come.
     ///
-    /// Its task goes the way that it would have gone had the factory said no: into the queue, then
-    /// to a worker beyond core, then to the policy. So each task asks the factory a bounded number
-    /// of times, whatever that promises.
-    fn handle_lost_thread(
-        self: &Arc<Self>,
-        worker: &Arc<Worker>,
-        bound: SizeLimit,
-        queue_was_empty: bool,
-    ) {
-        let first = worker.take_first();
+    /// Its task goes the way that it would have gone after an error of the factory: into the queue,
+    /// then to a worker beyond core, then to the rejection handler. So each task calls the factory a
+    /// bounded number of times, whatever that returns.
+    fn handle_lost_thread(self: &Arc<Self>, launch: &Launch) {
+        let first = launch.worker.take_first();
         let had_task = first.is_some();
         // While the worker is still counted, so that a pool that is shut down waits for the task.
-        // Mutant: the task goes with the worker.
+        // Mutant: the task is dropped with the worker.
         let unplaced = if mutant!("pool_forgets_with_the_factory") {
             None
         } else {
             first.and_then(|task| self.requeue(task))
         };
-        self.roster.remove(worker);
+        self.roster.remove(&launch.worker);
         self.ctl.remove_worker();
         self.try_terminate();
-        match (unplaced, bound) {
-            (Some(task), SizeLimit::Core) => {
-                if let Err(not_started) = self.add_worker(Some(task), SizeLimit::Maximum) {
-                    drop(not_started.first.map(|task| self.reject(task)));
-                }
+        if let (Some(task), Some(reject)) = (unplaced, launch.reject) {
+            let rejected = match launch.limit {
+                SizeLimit::Core => self
+                    .add_worker(Some(FirstTask { task, reject }), SizeLimit::Maximum)
+                    .map_err(NotStarted::into_parts)
+                    .map_err(|(task, _)| task),
+                SizeLimit::Maximum => Err(task),
+            };
+            if let Err(task) = rejected {
+                reject(self, task);
             }
-            (Some(task), SizeLimit::Maximum) => drop(self.reject(task)),
-            (None, _) => {}
         }
-        if had_task || queue_was_empty {
+        if had_task || launch.queue_was_empty {
             self.cover_queued();
         }
     }
 
-    /// Queues a task that the pool has taken already; gives it back where that cannot be.
+    /// Queues a task that the pool has accepted before; returns it if the queue is full or the pool
+    /// is stopped.
     fn requeue(&self, task: Task) -> Option<Task> {
         if self.ctl.load().state() >= RunState::Stop {
             return Some(task);
@@ -253,39 +282,29 @@ impl Shared {
     }
 }
 
-/// What a worker's thread runs, and what happens if it never does.
+/// What the thread of a worker runs.
 struct Launch {
     pool: Arc<Shared>,
     worker: Arc<Worker>,
-    bound: SizeLimit,
+    limit: SizeLimit,
     queue_was_empty: bool,
+    reject: Option<fn(&Arc<Shared>, Task)>,
 }
 
 impl Launch {
     fn run(self) {
-        let before = self.worker.advance(
-            &[LaunchState::Requested, LaunchState::Accepted],
-            LaunchState::Running,
-        );
-        if matches!(before, LaunchState::Requested | LaunchState::Accepted) {
+        if self.worker.try_start() {
             self.pool.work(&self.worker);
         }
     }
 }
 
-/// The factory dropped the body. Before its answer, whoever asked sees to the rest; after it
-/// promised a thread, the promise is taken back here, and the task finds another way.
+/// The factory dropped the body of the thread, or the worker has ended.
 impl Drop for Launch {
     fn drop(&mut self) {
-        let before = self.worker.advance(
-            &[LaunchState::Requested, LaunchState::Accepted],
-            LaunchState::Failed,
-        );
-        if before == LaunchState::Accepted {
-            ignore_panic(|| {
-                self.pool
-                    .handle_lost_thread(&self.worker, self.bound, self.queue_was_empty);
-            });
+        match self.worker.drop_body() {
+            Dropped::AfterAccept => ignore_panic(|| self.pool.handle_lost_thread(self)),
+            Dropped::BeforeAnswer | Dropped::Settled => {}
         }
     }
 }

@@ -96,7 +96,6 @@ const KNOWN_CYCLES: &[(&str, usize, &str)] = &[
         "deque/job: `Choice` and `Work` below both; shared calls spawn and shutdown, and is called by
         them: return what is to be done; executor/builder/common/completer: below the executor",
     ),
-    ("pool", 1, "spawn calls `reject` of admission: return the task that found no place"),
     ("sync", 1, "mod.rs defines `spin_limit`, which std.rs uses, and `mutant`"),
     (
         "task",
