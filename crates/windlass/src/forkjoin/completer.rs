@@ -21,7 +21,8 @@ use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head,
-    ReadingHandle, Ref, SharedHandle, Task, Untyped, handle_methods, reading_handle_methods,
+    ReadingHandle, Ref, SharedHandle, Task, TaskControl, Untyped, handle_methods,
+    reading_handle_methods,
 };
 use crate::unwind::catch;
 
@@ -398,8 +399,8 @@ impl ReadingHandle<()> for Root {
     }
 }
 
-handle_methods!([] Root);
-reading_handle_methods!([] Root, ());
+handle_methods!([] Root, control = TaskControl);
+reading_handle_methods!([] Root, value = (), shared = SharedHandle<()>);
 
 impl Future for Root {
     type Output = Result<(), ExecutionError>;

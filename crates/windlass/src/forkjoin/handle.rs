@@ -14,7 +14,7 @@ use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
-    Task, TaskHandle, Untyped, handle_methods, owning_handle_methods,
+    SharedHandle, Task, TaskControl, TaskHandle, Untyped, handle_methods, owning_handle_methods,
 };
 
 /// The handle of a task that was forked.
@@ -160,8 +160,8 @@ impl<T: Send + 'static> OwningHandle<T> for ForkHandle<T> {
     }
 }
 
-handle_methods!([T: Send + 'static] ForkHandle<T>);
-owning_handle_methods!([T: Send + 'static] ForkHandle<T>, T);
+handle_methods!([T: Send + 'static] ForkHandle<T>, control = TaskControl);
+owning_handle_methods!([T: Send + 'static] ForkHandle<T>, value = T, shared = SharedHandle<T>);
 
 impl<T: Send + 'static> Future for ForkHandle<T> {
     type Output = Result<T, ExecutionError>;

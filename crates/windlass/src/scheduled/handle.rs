@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::executor::RejectedExecution;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref,
-    TaskHandle, Timer, Untyped, handle_methods, owning_handle_methods,
+    SharedHandle, TaskControl, TaskHandle, Timer, Untyped, handle_methods, owning_handle_methods,
 };
 
 /// The handle of a scheduled task, which knows when the task is due.
@@ -109,8 +109,8 @@ impl<T> OwningHandle<T> for ScheduledHandle<T> {
     }
 }
 
-handle_methods!([T: Send + 'static] ScheduledHandle<T>);
-owning_handle_methods!([T: Send + 'static] ScheduledHandle<T>, T);
+handle_methods!([T: Send + 'static] ScheduledHandle<T>, control = TaskControl);
+owning_handle_methods!([T: Send + 'static] ScheduledHandle<T>, value = T, shared = SharedHandle<T>);
 
 impl<T: Send + 'static> Future for ScheduledHandle<T> {
     type Output = Result<T, ExecutionError>;

@@ -68,7 +68,7 @@ impl PeriodicTask {
             (Some(tick), Some(me)) => {
                 *self.tick.lock() = tick;
                 self.set_due(tick, shared);
-                shared.resubmit(pool, Task::of_cell(me));
+                shared.resubmit(pool, Task::of_runnable(me));
                 // A cancel between the run and the push has found nothing to remove.
                 if self.cell.state().is_cancelled() {
                     shared.task_cancelled(self.header().id(), self.cell_timer());

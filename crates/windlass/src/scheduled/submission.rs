@@ -62,7 +62,7 @@ impl ScheduledThreadPoolExecutor {
         };
         let (cell, handle) = builder.build_periodic(timer, run);
         let task = PeriodicTask::new(cell, period, first, shared);
-        self.submit_with_handle(Task::of_cell(task), ScheduledHandle::new(handle))
+        self.submit_with_handle(Task::of_runnable(task), ScheduledHandle::new(handle))
     }
 
     fn build_one_shot<T: Send + 'static>(

@@ -1,20 +1,21 @@
-//! A task with a name, a priority or a value attached.
+//! Creates tasks: with a name, a priority, an attachment or a handle.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Task;
-use super::body::{Once, Repeating};
+use super::attributes::Attributes;
+use super::body::{Body, Call, Once, Repeating};
 use super::cell::Cell;
 use super::error::Failure;
 use super::handle::TaskHandle;
-use super::header::{Attributes, Header};
+use super::header::Header;
 use super::id::TaskId;
 use super::runnable::Runnable;
+use super::runnable_task::Task;
 use super::timer::{MaybeTimer, Timer};
 
-/// What a task is to carry besides its code.
+/// A builder for a task that carries more than its code.
 ///
 /// A name shows in hooks, in logs and in `Debug`; a priority orders a
 /// [`PriorityBlockingQueue`](crate::queue::PriorityBlockingQueue); an attachment is any value of the
@@ -31,80 +32,100 @@ use super::timer::{MaybeTimer, Timer};
 /// assert_eq!(task.attachment::<Tenant>().unwrap().0, "acme");
 /// ```
 #[derive(Default, Clone)]
-#[must_use = "a builder makes nothing until it is given a closure"]
+#[must_use = "a builder creates nothing until it is given a closure"]
 pub struct TaskBuilder {
     attributes: Option<Arc<Attributes>>,
 }
 
+impl Task {
+    /// Creates a task without a handle.
+    pub fn new(body: impl FnOnce() + Send + 'static) -> Self {
+        TaskBuilder::new().build(body)
+    }
+
+    /// Creates a task, and the handle to its value.
+    #[inline]
+    pub fn with_handle<T: Send + 'static>(
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> (Self, TaskHandle<T>) {
+        TaskBuilder::new().build_with_handle(body)
+    }
+
+    /// Returns a builder for a task with a name, a priority or an attachment.
+    pub fn builder() -> TaskBuilder {
+        TaskBuilder::new()
+    }
+}
+
 impl TaskBuilder {
-    /// A task with nothing but its code, so far.
+    /// Creates a builder of a task that carries nothing but its code.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives it a name.
+    /// Sets the name.
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.attributes().name = Some(name.into());
         self
     }
 
-    /// Gives it a priority: less is more urgent, zero is usual.
+    /// Sets the priority: lower is more urgent, zero is the default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.attributes().priority = priority;
         self
     }
 
-    /// Attaches a value, in the place of one that was attached before.
+    /// Attaches a value, in place of one that was attached before.
     pub fn attach(mut self, value: impl Any + Send + Sync) -> Self {
         self.attributes().attachment = Some(Arc::new(value));
         self
     }
 
-    /// Makes the task, without a handle.
+    /// Creates the task, without a handle.
     #[inline]
     pub fn build(self, body: impl FnOnce() + Send + 'static) -> Task {
-        Task::plain(TaskId::next(), self.attributes, body)
+        Task::of_body(TaskId::next(), self.attributes, Call(body))
     }
 
-    /// Makes the task, and the handle to what it returns.
+    /// Creates the task, and the handle to its value.
     #[inline]
     pub fn build_with_handle<T: Send + 'static>(
         self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.build_fallible(move || Ok(body()))
+        self.halves(Call(body), ())
     }
 
-    /// Makes the task, and the handle to what it returns; an error is the task's failure.
+    /// Creates the task, and the handle to its value; an error is the task's failure.
     #[inline]
     pub(crate) fn build_fallible<T: Send + 'static>(
         self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(body, ())
+        self.halves(Once(body), ())
     }
 
-    /// Makes a task that is due later, and its handle.
+    /// Creates a task with a timer, and its handle.
     pub(crate) fn build_scheduled<T: Send + 'static>(
         self,
         timer: Timer,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(body, timer)
+        self.halves(Once(body), timer)
     }
 
     #[inline]
     fn halves<T: Send + 'static>(
         self,
-        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+        body: impl Body<T> + 'static,
         timer: impl MaybeTimer,
     ) -> (Task, TaskHandle<T>) {
         let id = TaskId::next();
-        let (runs, waits) = Cell::pair(Header::new(id, self.attributes), Once(body), timer);
-        (Task::half(id, runs), TaskHandle::new(waits.awaitable()))
+        let (runs, waits) = Cell::pair(Header::new(id, self.attributes), body, timer);
+        (Task::of_half(id, runs), TaskHandle::new(waits.awaitable()))
     }
 
-    /// Makes a task that can run again and again, and its handle.
+    /// Creates a task that can run any number of times, and its handle.
     pub(crate) fn build_periodic(
         self,
         timer: Timer,

@@ -1,54 +1,35 @@
 //! The closure, then the result: one allocation for all of a submitted task.
 //!
-//! Who may touch what is decided by [`State`] alone. The *content* is first the body. It belongs to
-//! the winner of `start`, or, while nobody has started, to the winner of `cancel` or `claim`. The
-//! one runner takes the body out and writes the outcome in its place before `DONE` is published
-//! without `CANCELLED` and `CLAIMED`; afterwards it is only read. Whoever has won `claim` writes to
-//! a place apart, the *completion*, before `DONE` is published with `CLAIMED`: so the content is never in
-//! dispute between the two. The *runner* pointer is followed only by a canceller that has set
-//! `INTERRUPTING`, and the runner does not leave `run` while that bit is set, so the context it
-//! points to is alive.
-//!
-//! The cell is freed by whoever gives up the last [`Ref`] to it. The references are counted in the
-//! state's word: a run that nobody waits for ends and lets go of the cell in one step, which an
-//! `Arc` cannot.
+//! Who may touch what is decided by the [`State`](super::state::State) alone. The *content* is first the
+//! body. It belongs to the winner of `start`, or, while no thread has started, to the winner of `cancel`
+//! or `claim`. The runner takes the body out and writes the outcome in its place before it publishes
+//! `DONE` without `CANCELLED` and `CLAIMED`; afterwards the outcome is only read. The winner of `claim`
+//! writes to a place apart, the [`Completion`](super::completion::Completion), before it publishes
+//! `DONE` with `CLAIMED`: so runner and claimer never write to the same place.
 
 #![expect(
     unsafe_code,
     reason = "a lock around body and outcome would cost more than the rest of a submission"
 )]
 
-mod awaiting;
-
-use std::any::Any;
-use std::mem::ManuallyDrop;
-use std::ops::Deref;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::body::Body;
+use super::cell_ref::{Counted, Ref};
 use super::error::{Cancellation, ExecutionError, Failure};
+use super::head::Head;
 use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::state::{
     CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Snapshot,
-    Started, State,
+    Started,
 };
 use super::timer::{MaybeTimer, Timer};
 use super::waiters::Callbacks;
 use crate::interrupt::ThreadContext;
-use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{UnsafeCell, mutant, thread};
+use crate::sync::{UnsafeCell, mutant};
 use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
-
-/// The part of a cell that depends on no type.
-#[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
-pub(crate) struct Head {
-    header: Header,
-    state: State,
-    /// The context of the running thread; null before it is known.
-    runner: AtomicPtr<ThreadContext>,
-}
 
 /// A task with a result.
 #[repr(C)] // The head comes first: see `Counted`.
@@ -71,103 +52,22 @@ unsafe impl<T: Send, B: Send, W: Send + Sync> Sync for Cell<T, B, W> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
 
-/// The outcome of a task that was completed from outside; of whatever type, so that it can lie among
-/// what most tasks never have.
-#[derive(Debug)]
-pub(super) struct Completion(UnsafeCell<DiscardOnDrop<Box<dyn Any + Send>>>);
-
-impl Default for Completion {
-    fn default() -> Self {
-        Self(UnsafeCell::new(DiscardOnDrop::empty()))
-    }
-}
-
-// SAFETY: it is reached by one thread at a time, or read only and then `Sync`, as the header of this
-// file says.
-unsafe impl Sync for Completion {}
-
-/// What a [`Ref`] can refer to.
-///
-/// # Safety
-///
-/// Every value of the type is a [`Cell`], and so has its [`Head`] at its address.
-pub(crate) unsafe trait Counted {}
-
 // SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
 unsafe impl<T, B, W> Counted for Cell<T, B, W> {}
-// SAFETY: nothing but cells is `Awaitable`.
-unsafe impl<T> Counted for dyn Awaitable<T> {}
-// SAFETY: nothing but cells is `Untyped`.
-unsafe impl Counted for dyn Untyped {}
-
-/// A counted reference to a cell.
-pub(crate) struct Ref<D: Counted + ?Sized>(NonNull<D>);
-
-// SAFETY: a reference gives shared access, and the last one gives the cell away to be dropped.
-unsafe impl<D: Counted + Send + Sync + ?Sized> Send for Ref<D> {}
-// SAFETY: as above.
-unsafe impl<D: Counted + Send + Sync + ?Sized> Sync for Ref<D> {}
-
-impl<D: Counted + ?Sized> Ref<D> {
-    pub(super) fn head(&self) -> &Head {
-        // SAFETY: by the contract of `Counted`; the cell lives as long as there are references.
-        unsafe { self.0.cast::<Head>().as_ref() }
-    }
-
-    /// Lets go of a reference that is counted no longer.
-    fn leave(self, last: bool) {
-        let cell = ManuallyDrop::new(self).0;
-        if last {
-            // SAFETY: cells are made as boxes, and no reference is left to this one.
-            drop(unsafe { Box::from_raw(cell.as_ptr()) });
-        }
-    }
-}
-
-impl<D: Counted + ?Sized> Drop for Ref<D> {
-    fn drop(&mut self) {
-        if self.head().state.release() {
-            // SAFETY: cells are made as boxes, and this was the last reference.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-        }
-    }
-}
-
-impl<D: Counted + ?Sized> Clone for Ref<D> {
-    fn clone(&self) -> Self {
-        self.head().state.retain();
-        Self(self.0)
-    }
-}
-
-impl<D: Counted + ?Sized> Deref for Ref<D> {
-    type Target = D;
-
-    fn deref(&self) -> &D {
-        // SAFETY: the cell lives as long as there are references.
-        unsafe { self.0.as_ref() }
-    }
-}
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> {
-    /// The same reference, without the type of the body.
+    /// Converts the reference into one without the type of the body.
     #[inline]
     pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
-        Ref(ManuallyDrop::new(self).0)
-    }
-}
-
-impl<T> Ref<dyn Awaitable<T>> {
-    /// The same reference, without the type of the result.
-    pub(super) fn untyped(self) -> Ref<dyn Untyped> {
-        let untyped = (*self).untyped();
-        Ref(untyped(ManuallyDrop::new(self).0.cast()))
+        let cell: NonNull<dyn Awaitable<T>> = self.into_raw();
+        // SAFETY: it is the same cell, and the same counted reference.
+        unsafe { Ref::from_raw(cell) }
     }
 }
 
 impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
-    /// Runs the task and lets go of it.
-    pub(super) fn run_and_leave(self) -> RunOutcome {
+    /// Runs the task and releases the reference.
+    pub(super) fn run_and_release(self) -> RunOutcome {
         if self.head.state.start() == Started::Lost {
             return RunOutcome::Skipped;
         }
@@ -179,7 +79,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
             match self.finish(outcome, RunnerRef::Release) {
                 Finished::Lost => return RunOutcome::Skipped,
                 Finished::Won { .. } => {}
-                Finished::Released { last } => self.leave(last),
+                Finished::Released { last } => self.drop_released(last),
             }
             ran
         })
@@ -187,29 +87,30 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
 }
 
 impl<T: Send, B: Body<T>> Cell<T, B> {
-    /// A cell with one reference to it.
+    /// Creates a cell with one reference to it.
     pub(super) fn new(header: Header, body: B) -> Ref<Self> {
-        Ref(Self::with_refs(1, header, body, ()))
+        let cell = Self::with_refs(1, header, body, ());
+        // SAFETY: it was created as a box, with one reference.
+        unsafe { Ref::from_raw(cell) }
     }
 }
 
 impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
-    /// A cell with two references to it.
+    /// Creates a cell with two references to it.
     #[inline]
     pub(super) fn pair(header: Header, body: B, timer: W) -> (Ref<Self>, Ref<Self>) {
         let cell = Self::with_refs(2, header, body, timer);
-        (Ref(cell), Ref(cell))
+        // SAFETY: it was created as a box, with two references; this is the first.
+        let first = unsafe { Ref::from_raw(cell) };
+        // SAFETY: this is the second.
+        let second = unsafe { Ref::from_raw(cell) };
+        (first, second)
     }
 
     #[inline]
     fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
-        let head = Head {
-            state: State::new(refs, Cancellation::Dropped),
-            runner: AtomicPtr::new(ptr::null_mut()),
-            header,
-        };
         let cell = Box::new(Self {
-            head,
+            head: Head::new(refs, header),
             content: UnsafeCell::new(DiscardOnDrop::new(Content::Body(body))),
             timer,
         });
@@ -250,7 +151,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         }
     }
 
-    /// Runs the body for the last or only time; gives its outcome, and what to say of the run.
+    /// Runs the body for the last or only time; returns its outcome, and the outcome of the run.
     #[inline]
     fn run_body(&self) -> Option<(Result<T, Failure>, RunOutcome)> {
         let body = self.take_body()?;
@@ -270,7 +171,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         self.put_content(Content::Outcome(outcome));
         let finished = self.head.state.finish(kind, reference);
         match finished {
-            Finished::Won { awaited: true } => self.head.call(self.head.release()),
+            Finished::Won { awaited: true } => self.head.call(self.head.wake()),
             Finished::Won { awaited: false } | Finished::Released { .. } => {}
             Finished::Lost => {
                 discard(self.take_content());
@@ -281,9 +182,9 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         finished
     }
 
-    /// Releases those who wait for a task that has not run and never will, and drops its body.
+    /// Wakes the waiters of a task that has not run and never will, and drops its body.
     fn wake_and_drop_body(&self, awaited: bool) -> Callbacks {
-        let callbacks = self.head.release_if(awaited);
+        let callbacks = self.head.wake_if(awaited);
         // Mutant: what the body captured lives as long as the handle.
         if !mutant!("task_keep_cancelled_body") {
             discard(self.take_content());
@@ -293,132 +194,21 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 }
 
 impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
-    /// The outcome of a task that is done and was not cancelled, in its place.
-    fn look(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
+    /// Returns the outcome of a task that is done and was not cancelled, in place.
+    fn outcome_in_place(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
         if state.is_claimed() {
-            let completion = self.head.header.completion();
-            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through; and who reads in
-            // place does not take at the same time.
-            let place = completion.0.with(|place| unsafe { &*place });
-            return place.get()?.downcast_ref();
+            let completion = self.head.header().completion();
+            // SAFETY: `DONE` with `CLAIMED` was seen; who reads in place does not take at the same time,
+            // and if there are several readers, `T` is `Sync`.
+            return unsafe { completion.get() }?.downcast_ref();
         }
-        // SAFETY: `DONE` alone was seen, so the runner is through; and who reads in place does not
+        // SAFETY: `DONE` alone was seen, so the runner is done; and who reads in place does not
         // take at the same time.
         let content = self.content.with(|content| unsafe { &*content });
         match content.get() {
             Some(Content::Outcome(outcome)) => Some(outcome),
             _ => None,
         }
-    }
-}
-
-impl Head {
-    /// Whoever has claimed the result publishes it next: waits for that, so that an attempt that
-    /// came too late leaves a task that is done.
-    fn await_claimer(&self) {
-        // Mutant: a cancel says that it came too late for a task that is not done.
-        let leaves_early = mutant!("task_lose_before_done");
-        while !leaves_early && !self.state.load().is_done() {
-            thread::yield_now();
-        }
-    }
-
-    fn set_runner(&self, me: &Arc<ThreadContext>) {
-        self.runner
-            .store(Arc::as_ptr(me).cast_mut(), Ordering::Release);
-    }
-
-    /// Makes the task one that has not run, for its next run; false if it is done or claimed, and
-    /// the body is still this thread's.
-    fn reset(&self, me: &Arc<ThreadContext>) -> Reset {
-        // Null before the next runner can come. A canceller that comes before the reset finds null
-        // and waits; then the reset fails, and it is given this thread after all.
-        // Mutant: a canceller interrupts the runner of an earlier round.
-        if !mutant!("task_reset_keeps_runner") {
-            self.runner.store(ptr::null_mut(), Ordering::Relaxed);
-        }
-        let reset = self.state.reset();
-        if reset == Reset::Lost {
-            self.set_runner(me);
-        }
-        reset
-    }
-
-    /// A canceller that is about to interrupt this thread does so before the run is left.
-    fn await_delivery(&self) {
-        // Mutant: the interrupt strikes whatever the thread does next.
-        let leaves_early = mutant!("task_leave_before_delivery");
-        while !leaves_early && self.state.load().is_interrupting() {
-            thread::yield_now();
-        }
-    }
-
-    /// Interrupts the runner of a cancelled task with `tell`, and releases those who wait, even if
-    /// `tell` unwinds.
-    fn interrupt_and_wake(
-        &self,
-        awaited: bool,
-        tell: Option<impl FnOnce(&ThreadContext)>,
-    ) -> Callbacks {
-        if let Some(tell) = tell {
-            ignore_panic(|| self.tell_runner(tell));
-        }
-        self.release_if(awaited)
-    }
-
-    /// Shows `tell` the thread that runs the task, after `cancel` has marked it `INTERRUPTING`.
-    fn tell_runner(&self, tell: impl FnOnce(&ThreadContext)) {
-        struct Delivered<'a>(&'a State);
-        impl Drop for Delivered<'_> {
-            fn drop(&mut self) {
-                self.0.interrupt_delivered();
-            }
-        }
-        let _delivered = Delivered(&self.state);
-        let mut runner = self.runner.load(Ordering::Acquire);
-        while runner.is_null() {
-            // The runner has won `start` and stores its context next.
-            thread::yield_now();
-            runner = self.runner.load(Ordering::Acquire);
-        }
-        // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its context lives
-        // at least as long.
-        let runner = unsafe { &*runner };
-        tell(runner);
-    }
-
-    fn release_if(&self, awaited: bool) -> Callbacks {
-        if awaited {
-            self.release()
-        } else {
-            Callbacks::default()
-        }
-    }
-
-    /// Wakes all who wait; gives those who want to be called.
-    fn release(&self) -> Callbacks {
-        // Mutant: those who wait are never told.
-        if mutant!("task_release_nobody") {
-            return Callbacks::default();
-        }
-        self.header.waiters().release()
-    }
-
-    fn call(&self, callbacks: Callbacks) {
-        callbacks.call(self.state.load());
-    }
-
-    pub(crate) fn state(&self) -> Snapshot {
-        self.state.load()
-    }
-
-    /// Says whether the task is to be cancelled when its handle is dropped.
-    pub(crate) fn set_cancel_on_drop(&self, cancels: bool) {
-        self.state.set_cancel_on_drop(cancels);
-    }
-
-    pub(crate) fn header(&self) -> &Header {
-        &self.header
     }
 }
 
@@ -462,13 +252,13 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
             Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
             Cancelled::Running { awaited } => {
                 let interrupts = mode == CancelMode::Interrupt;
-                let tell = interrupts.then_some(ThreadContext::interrupt);
-                self.head.interrupt_and_wake(awaited, tell)
+                let deliver = interrupts.then_some(ThreadContext::interrupt);
+                self.head.interrupt_and_wake(awaited, deliver)
             }
         };
-        // After the runner was told and the waiters released: its pool may take its time.
+        // After the runner was interrupted and the waiters woken: the pool may take its time.
         if let Some(timer) = self.timer.timer() {
-            ignore_panic(|| timer.notify_cancelled(self.head.header.id()));
+            ignore_panic(|| timer.notify_cancelled(self.head.header().id()));
         }
         self.head.call(callbacks);
         true
@@ -491,7 +281,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     }
 
     fn header(&self) -> &Header {
-        &self.head.header
+        self.head.header()
     }
 
     fn timer(&self) -> Option<&Timer> {
@@ -515,14 +305,13 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
             return Some(Err(cancelled(state)));
         }
         if state.is_failed() {
-            // The same for ever, so it stays.
-            return self.look(state).map(failure_of);
+            // Every call returns the same failure, so it stays.
+            return self.outcome_in_place(state).map(failure_of);
         }
         let taken = if state.is_claimed() {
-            let completion = self.head.header.completion();
-            // SAFETY: `DONE` with `CLAIMED` was seen, so the writer is through, and the caller is
-            // the only reader.
-            let taken = completion.0.with_mut(|place| unsafe { (*place).take() });
+            let completion = self.head.header().completion();
+            // SAFETY: `DONE` with `CLAIMED` was seen, and the caller is the only reader.
+            let taken = unsafe { completion.take() };
             taken.and_then(|outcome| outcome.downcast().ok().map(|outcome| *outcome))
         } else {
             match self.take_content() {
@@ -547,7 +336,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
         if state.is_cancelled() {
             return Some(Err(cancelled(state)));
         }
-        self.look(state).map(|outcome| match outcome {
+        self.outcome_in_place(state).map(|outcome| match outcome {
             Ok(value) => Ok(value),
             failed => failure_of(failed),
         })
@@ -561,14 +350,11 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
             return false;
         }
         let kind = ResultKind::of(&outcome);
-        self.head.header.completion().0.with_mut(|place| {
-            // SAFETY: the caller has won the claim, which is won once, and nobody reads before
-            // `DONE` is published with `CLAIMED`.
-            unsafe { (*place).put(Box::new(outcome)) }
-        });
+        // SAFETY: the claim was won, and the result is published next.
+        unsafe { self.head.header().completion().put(Box::new(outcome)) };
         let Published { awaited } = self.head.state.publish(kind);
         self.head.call(if claimed == Claimed::Running {
-            self.head.release_if(awaited)
+            self.head.wake_if(awaited)
         } else {
             self.wake_and_drop_body(awaited)
         });
@@ -576,7 +362,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
     }
 }
 
-/// The failure in an outcome, as an error.
+/// Returns the failure in an outcome, as an error.
 fn failure_of<T, U>(outcome: &Result<T, Failure>) -> Result<U, ExecutionError> {
     Err(match outcome {
         Ok(_) => ExecutionError::Taken,

@@ -5,9 +5,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::cell::{Head, Ref};
+use super::cell_ref::Ref;
 use super::error::Cancellation;
 use super::handle_methods::{Handle, handle_methods};
+use super::head::Head;
 use super::runnable::{Runnable, Untyped};
 use super::state::CancelMode;
 use super::task_state::TaskState;
@@ -52,7 +53,7 @@ impl Handle for TaskControl {
     }
 }
 
-handle_methods!([] TaskControl);
+handle_methods!([] TaskControl, control = TaskControl);
 
 impl Clone for TaskControl {
     fn clone(&self) -> Self {

@@ -1,10 +1,9 @@
-//! Something runnable of any type, in three words of memory.
+//! A runnable value of any type, in three words of memory.
 //!
-//! A `Box<dyn …>` would allocate for every task; a queue slot that holds the closure itself costs
-//! no allocation, and that is the largest single gain in the hot path of a pool (the comparison is
-//! in the benchmarks). What is larger than three words comes here as a box of its own.
+//! A `Box<dyn …>` would allocate for every task; a queue slot that holds the closure itself needs no
+//! allocation. Values that are larger than three words are boxed before they come here.
 //!
-//! The invariant: `data` holds an initialised value of the type that `vtable` was made for, until
+//! Invariant: `data` holds an initialised value of the type that `vtable` was created for, until
 //! [`Erased::run`] or the drop takes it out; each happens once, since both own the `Erased`.
 
 #![expect(
@@ -15,23 +14,22 @@
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr;
 
-use super::Task;
 use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
 
 /// What can be kept in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
-    /// Runs it; where it has a handle, says what came of it.
+    /// Runs it.
     fn run(self) -> RunOutcome;
 
-    /// Lets go of it unrun.
+    /// Drops it unrun.
     fn abandon(self);
 
-    /// Its header, where it has one.
+    /// Returns its header, if it has one.
     fn header(&self) -> Option<&Header>;
 
-    /// The cell behind it, where it is a task with a handle.
+    /// Returns its cell, if it is a task with a handle.
     fn cell(&self) -> Option<&dyn Runnable>;
 }
 
@@ -44,7 +42,7 @@ struct VTable {
     cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
 }
 
-/// The value and how to use it.
+/// The value and its virtual functions.
 pub(super) struct Erased {
     vtable: &'static VTable,
     data: Words,
@@ -56,7 +54,7 @@ unsafe impl Send for Erased {}
 unsafe impl Sync for Erased {}
 
 impl Erased {
-    /// Keeps the value, or gives it back if it does not fit.
+    /// Erases the type of the value; returns it if it does not fit.
     #[inline]
     pub(super) fn new<R: Erase>(value: R) -> Result<Self, R> {
         let fits = const {
@@ -82,16 +80,15 @@ impl Erased {
         unsafe { run(&raw mut this.data) }
     }
 
-    /// Runs the value that lies in `slot`, and empties the slot, also if the value panics.
+    /// Runs the value in `slot` where it is, and empties the slot, also if the value panics.
     ///
-    /// [`Erased::run`] moves the value out first. To move forty bytes costs little, but a worker
-    /// would do it between two calls for every task, and processors stall when they read back at
-    /// once what was just written in other portions.
+    /// [`Erased::run`] moves the value first. A worker would do that between two calls for every task,
+    /// and processors stall on loads that span several stores that were just made.
     pub(super) fn run_in<S>(
         slot: &mut Option<S>,
         erased: impl Fn(&mut S) -> &mut Self,
     ) -> Option<RunOutcome> {
-        /// Forgets what is in the slot: its value has been moved out from behind it.
+        /// Forgets the contents of the slot: the value has been moved out.
         struct Emptied<'a, S>(&'a mut Option<S>);
         impl<S> Drop for Emptied<'_, S> {
             fn drop(&mut self) {
@@ -118,47 +115,46 @@ impl Erased {
     }
 }
 
-/// A consumer of tasks that are passed in registers.
-pub(crate) trait TaskSink {
+/// A consumer of values that are passed in registers.
+pub(super) trait ErasedSink {
     type Output;
 
-    /// Accepts the task. The implementation calls `task` where the task is to be stored: until then
-    /// it is only words in registers, which are leaked on a panic.
-    fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output;
+    /// Accepts the value. The implementation calls `value` where it is to be stored: until then it is
+    /// only words in registers, which are leaked on a panic.
+    fn accept(self, id: TaskId, value: impl FnOnce() -> Erased) -> Self::Output;
 }
 
-impl Task {
-    /// Passes the task in registers to a function that is not inlined into the caller.
+impl Erased {
+    /// Passes the value and an id in registers to a function that is not inlined into the caller.
     ///
-    /// A task that is passed by value is stored word by word and loaded in pairs of words. Such a load
+    /// A value that is passed in memory is stored word by word and loaded in pairs of words. Such a load
     /// cannot be forwarded from the store buffer, and the stall takes longer than the rest of a
     /// submission.
     #[inline]
-    pub(crate) fn pass_in_registers<R: TaskSink>(self, sink: R) -> R::Output {
+    pub(super) fn pass_in_registers<S: ErasedSink>(self, id: TaskId, sink: S) -> S::Output {
         let this = ManuallyDrop::new(self);
-        let [first, second, third] = this.erased.data;
-        // SAFETY: these are the words of one task, which is not used any more.
-        unsafe { pass(sink, this.erased.vtable, first, second, third, this.id) }
+        let [first, second, third] = this.data;
+        // SAFETY: these are the words of one value, which is not used any more.
+        unsafe { pass(sink, this.vtable, first, second, third, id) }
     }
 }
 
 /// # Safety
 ///
-/// The words are those of one task, which is not used afterwards.
+/// The words are those of one value, which is not used afterwards.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "each is a register")]
-unsafe fn pass<R: TaskSink>(
-    sink: R,
+unsafe fn pass<S: ErasedSink>(
+    sink: S,
     vtable: &'static VTable,
     first: MaybeUninit<usize>,
     second: MaybeUninit<usize>,
     third: MaybeUninit<usize>,
     id: TaskId,
-) -> R::Output {
+) -> S::Output {
     sink.accept(id, move || {
         let data = [first, second, third];
-        let erased = Erased { vtable, data };
-        Task { erased, id }
+        Erased { vtable, data }
     })
 }
 
@@ -170,7 +166,7 @@ impl Drop for Erased {
     }
 }
 
-/// Carries the table of one type.
+/// The table of one type.
 struct Table<R>(std::marker::PhantomData<R>);
 
 impl<R: Erase> Table<R> {

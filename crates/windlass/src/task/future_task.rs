@@ -5,15 +5,18 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::Task;
-use super::body::{Body, Once, Repeating};
+use super::body::{Body, Call, Repeating};
 use super::builder::TaskBuilder;
-use super::cell::{Cell, Head, Ref};
+use super::cell::Cell;
+use super::cell_ref::Ref;
+use super::control::TaskControl;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::handle_methods::{Handle, ReadingHandle, handle_methods, reading_handle_methods};
+use super::head::Head;
 use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
+use super::runnable_task::Task;
 use super::shared::SharedHandle;
 use super::state::CancelMode;
 
@@ -102,7 +105,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// Returns a runnable half, for an executor. If it is dropped unrun, the task is cancelled, unless
     /// it is running.
     pub fn task(&self) -> Task {
-        Task::of_cell(self.0.task().clone())
+        Task::of_runnable(self.0.task().clone())
     }
 
     /// Returns a handle that waits for the task, and cannot run or complete it.
@@ -118,7 +121,7 @@ impl TaskBuilder {
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
         let header = Header::new(TaskId::next(), self.into_attributes());
-        FutureTask::of_cell(Cell::new(header, Once(move || Ok(body()))))
+        FutureTask::of_cell(Cell::new(header, Call(body)))
     }
 }
 
@@ -146,8 +149,8 @@ impl<T: Send + Sync + 'static> ReadingHandle<T> for FutureTask<T> {
     }
 }
 
-handle_methods!([T: Send + Sync + 'static] FutureTask<T>);
-reading_handle_methods!([T: Send + Sync + 'static] FutureTask<T>, T);
+handle_methods!([T: Send + Sync + 'static] FutureTask<T>, control = TaskControl);
+reading_handle_methods!([T: Send + Sync + 'static] FutureTask<T>, value = T, shared = SharedHandle<T>);
 
 impl<T> Clone for FutureTask<T> {
     fn clone(&self) -> Self {

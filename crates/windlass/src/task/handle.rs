@@ -5,10 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::cell::{Head, Ref};
+use super::cell_ref::Ref;
+use super::control::TaskControl;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::handle_methods::{Handle, OwningHandle, handle_methods, owning_handle_methods};
+use super::head::Head;
 use super::runnable::{Awaitable, Runnable, Untyped};
+use super::shared::SharedHandle;
 use super::state::CancelMode;
 use super::timer::Timer;
 use super::waiters::WakerKey;
@@ -87,8 +90,8 @@ impl<T> OwningHandle<T> for TaskHandle<T> {
     }
 }
 
-handle_methods!([T: Send + 'static] TaskHandle<T>);
-owning_handle_methods!([T: Send + 'static] TaskHandle<T>, T);
+handle_methods!([T: Send + 'static] TaskHandle<T>, control = TaskControl);
+owning_handle_methods!([T: Send + 'static] TaskHandle<T>, value = T, shared = SharedHandle<T>);
 
 impl<T: Send + 'static> Future for TaskHandle<T> {
     type Output = Result<T, ExecutionError>;

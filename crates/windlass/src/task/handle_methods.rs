@@ -7,8 +7,9 @@
 
 use std::fmt;
 
-use super::cell::{Head, Ref};
+use super::cell_ref::Ref;
 use super::error::{Cancellation, ExecutionError, Failure};
+use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
 use super::state::CancelMode;
 use super::task_state::TaskState;
@@ -118,9 +119,10 @@ pub(crate) trait ReadingHandle<T>: Handle {
 
 /// Adds the methods that every handle has, and the conversion into a `TaskId`.
 ///
-/// `handle_methods!([generics] Type)`; the type implements [`Handle`].
+/// `handle_methods!([generics] Type, control = TaskControl)`; the type implements [`Handle`]. The types of
+/// other handles are arguments, so that this file does not depend on them.
 macro_rules! handle_methods {
-    ([$($generics:tt)*] $Handle:ty) => {
+    ([$($generics:tt)*] $Handle:ty, control = $Control:ty) => {
         impl<$($generics)*> $Handle {
             /// Returns the id of the task; its runnable half has the same one.
             #[must_use]
@@ -235,8 +237,8 @@ macro_rules! handle_methods {
 
             /// Returns a handle that watches and cancels the task, without access to its value.
             #[must_use]
-            pub fn control(&self) -> $crate::task::TaskControl {
-                $crate::task::TaskControl::new($crate::task::Handle::to_untyped(self))
+            pub fn control(&self) -> $Control {
+                <$Control>::new($crate::task::Handle::to_untyped(self))
             }
         }
 
@@ -250,9 +252,9 @@ macro_rules! handle_methods {
 
 /// Adds the methods of handles that move the value out.
 ///
-/// `owning_handle_methods!([generics] Type, Value)`; the type implements [`OwningHandle`].
+/// `owning_handle_methods!([generics] Type, value = T, shared = SharedHandle<T>)`; the type implements [`OwningHandle`].
 macro_rules! owning_handle_methods {
-    ([$($generics:tt)*] $Handle:ty, $T:ty) => {
+    ([$($generics:tt)*] $Handle:ty, value = $T:ty, shared = $Shared:ty) => {
         impl<$($generics)*> $Handle {
             /// Waits until the task is done, and returns its value.
             ///
@@ -322,11 +324,11 @@ macro_rules! owning_handle_methods {
             ///
             /// To be called before the value has been taken. A shared handle detaches the task when it
             /// is dropped, even if this one was set to cancel it.
-            pub fn share(self) -> $crate::task::SharedHandle<$T>
+            pub fn share(self) -> $Shared
             where
                 $T: Sync,
             {
-                $crate::task::SharedHandle::new($crate::task::OwningHandle::into_shareable(self))
+                <$Shared>::new($crate::task::OwningHandle::into_shareable(self))
             }
 
             /// Makes the drop of this handle cancel the task, and interrupt the thread that runs it.
@@ -340,9 +342,9 @@ macro_rules! owning_handle_methods {
 
 /// Adds the methods of handles that clone the value.
 ///
-/// `reading_handle_methods!([generics] Type, Value)`; the type implements [`ReadingHandle`].
+/// `reading_handle_methods!([generics] Type, value = T, shared = SharedHandle<T>)`; the type implements [`ReadingHandle`].
 macro_rules! reading_handle_methods {
-    ([$($generics:tt)*] $Handle:ty, $T:ty) => {
+    ([$($generics:tt)*] $Handle:ty, value = $T:ty, shared = $Shared:ty) => {
         impl<$($generics)*> $Handle {
             /// Waits until the task is done, and returns a clone of its value.
             ///
@@ -436,8 +438,8 @@ macro_rules! reading_handle_methods {
             }
 
             /// Converts the handle into a plain shared one.
-            pub fn share(self) -> $crate::task::SharedHandle<$T> {
-                $crate::task::SharedHandle::new($crate::task::ReadingHandle::to_shareable(&self))
+            pub fn share(self) -> $Shared {
+                <$Shared>::new($crate::task::ReadingHandle::to_shareable(&self))
             }
         }
     };

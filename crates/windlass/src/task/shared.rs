@@ -5,9 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::cell::{Head, Ref};
+use super::cell_ref::Ref;
+use super::control::TaskControl;
 use super::error::{Cancellation, ExecutionError};
 use super::handle_methods::{Handle, ReadingHandle, handle_methods, reading_handle_methods};
+use super::head::Head;
 use super::runnable::{Awaitable, Runnable, Untyped};
 use super::state::CancelMode;
 use super::waiters::WakerKey;
@@ -67,8 +69,8 @@ impl<T: Send + Sync + 'static> ReadingHandle<T> for SharedHandle<T> {
     }
 }
 
-handle_methods!([T: Send + Sync + 'static] SharedHandle<T>);
-reading_handle_methods!([T: Send + Sync + 'static] SharedHandle<T>, T);
+handle_methods!([T: Send + Sync + 'static] SharedHandle<T>, control = TaskControl);
+reading_handle_methods!([T: Send + Sync + 'static] SharedHandle<T>, value = T, shared = SharedHandle<T>);
 
 impl<T> Clone for SharedHandle<T> {
     fn clone(&self) -> Self {

@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
-use super::header;
+use super::id::TaskId;
+use super::timestamp;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::clock;
-use crate::task::TaskId;
 
 /// The sequence number of a task that has not been queued yet.
 const NO_SEQUENCE: u64 = 0;
@@ -21,7 +21,7 @@ const NO_SEQUENCE: u64 = 0;
 /// All fields are `Relaxed`: whoever reads them for a decision holds the lock of the queue, or owns
 /// the task; other readers want an estimate.
 pub(crate) struct Timer {
-    /// The next due time, in the nanoseconds of [`header`].
+    /// The next due time, in the nanoseconds of [`timestamp`].
     due: AtomicU64,
     /// The order of scheduling, which decides between equal due times.
     sequence: AtomicU64,
@@ -86,7 +86,7 @@ impl Timer {
     #[inline]
     pub(crate) fn one_shot(due: Instant, service: Weak<dyn TimerService>) -> Self {
         Self {
-            due: AtomicU64::new(header::nanos(due)),
+            due: AtomicU64::new(timestamp::nanos(due)),
             sequence: AtomicU64::new(NO_SEQUENCE),
             slot: AtomicU32::new(0),
             run_count: None,
@@ -107,16 +107,16 @@ impl Timer {
     }
 
     pub(crate) fn due(&self) -> Instant {
-        header::instant(self.due_nanos())
+        timestamp::instant(self.due_nanos())
     }
 
-    /// Returns the due time, in the nanoseconds of [`header`].
+    /// Returns the due time, in the nanoseconds of [`timestamp`].
     pub(crate) fn due_nanos(&self) -> u64 {
         self.due.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_due(&self, due: Instant) {
-        self.due.store(header::nanos(due), Ordering::Relaxed);
+        self.due.store(timestamp::nanos(due), Ordering::Relaxed);
     }
 
     pub(crate) fn sequence(&self) -> u64 {

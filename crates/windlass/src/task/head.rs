@@ -1,0 +1,241 @@
+//! The part of a cell that depends on no type: its state, its runner, and who waits for its end.
+//!
+//! The *runner* pointer is dereferenced only by a canceller that has set `INTERRUPTING`, and the runner
+//! does not return from `run` while that bit is set, so the context it points to is alive.
+//!
+//! A waiter enlists first and then announces itself in the state word, where the end is published too.
+//! So either whoever completes the task sees the announcement, and then the waiter; or the announcement
+//! sees the end, and there is nothing to wait for.
+
+#![expect(
+    unsafe_code,
+    reason = "a canceller reaches the context of the running thread without counting a reference"
+)]
+
+use std::ptr;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::error::Cancellation;
+use super::header::Header;
+use super::state::{Announced, Reset, Snapshot, State};
+use super::waiters::{Callback, Callbacks, WakerKey};
+use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::{Deadline, mutant, spin_until, thread};
+use crate::unwind::ignore_panic;
+
+/// How often a waiting thread reads the state before it parks. Only the runner writes there, once, so
+/// the reads hit the cache.
+const SPINS: u32 = 48;
+
+/// The part of a cell that depends on no type.
+#[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
+pub(crate) struct Head {
+    header: Header,
+    pub(super) state: State,
+    /// The context of the running thread; null before it is known.
+    runner: AtomicPtr<ThreadContext>,
+}
+
+impl Head {
+    /// Creates the head of a cell with this many references to it.
+    #[inline]
+    pub(super) fn new(refs: u64, header: Header) -> Self {
+        Self {
+            state: State::new(refs, Cancellation::Dropped),
+            runner: AtomicPtr::new(ptr::null_mut()),
+            header,
+        }
+    }
+
+    pub(crate) fn state(&self) -> Snapshot {
+        self.state.load()
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Sets whether the task is cancelled when its handle is dropped.
+    pub(crate) fn set_cancel_on_drop(&self, cancels: bool) {
+        self.state.set_cancel_on_drop(cancels);
+    }
+
+    pub(super) fn set_runner(&self, me: &Arc<ThreadContext>) {
+        self.runner
+            .store(Arc::as_ptr(me).cast_mut(), Ordering::Release);
+    }
+
+    /// Ends a run that leaves no result, so that the task can be run again; see [`State::reset`].
+    pub(super) fn reset(&self, me: &Arc<ThreadContext>) -> Reset {
+        // Null before the next runner can start. A canceller that comes before the reset reads null and
+        // waits; then the reset fails, and the canceller gets this thread after all.
+        // Mutant: a canceller interrupts the runner of an earlier round.
+        if !mutant!("task_reset_keeps_runner") {
+            self.runner.store(ptr::null_mut(), Ordering::Relaxed);
+        }
+        let reset = self.state.reset();
+        if reset == Reset::Lost {
+            self.set_runner(me);
+        }
+        reset
+    }
+
+    /// Waits until the winner of a claim has published its result, so that an attempt to complete or
+    /// cancel that came too late returns with the task done.
+    pub(super) fn await_claimer(&self) {
+        // Mutant: a cancel says that it came too late for a task that is not done.
+        let returns_early = mutant!("task_lose_before_done");
+        while !returns_early && !self.state.load().is_done() {
+            thread::yield_now();
+        }
+    }
+
+    /// Waits until a canceller that is about to interrupt this thread has done so.
+    pub(super) fn await_delivery(&self) {
+        // Mutant: the interrupt strikes whatever the thread does next.
+        let returns_early = mutant!("task_leave_before_delivery");
+        while !returns_early && self.state.load().is_interrupting() {
+            thread::yield_now();
+        }
+    }
+
+    /// Interrupts the runner of a cancelled task with `deliver`, and wakes the waiters, even if
+    /// `deliver` unwinds.
+    pub(super) fn interrupt_and_wake(
+        &self,
+        awaited: bool,
+        deliver: Option<impl FnOnce(&ThreadContext)>,
+    ) -> Callbacks {
+        if let Some(deliver) = deliver {
+            ignore_panic(|| self.interrupt_runner(deliver));
+        }
+        self.wake_if(awaited)
+    }
+
+    /// Calls `deliver` with the context of the runner, after `cancel` has set `INTERRUPTING`.
+    fn interrupt_runner(&self, deliver: impl FnOnce(&ThreadContext)) {
+        struct Delivered<'a>(&'a State);
+        impl Drop for Delivered<'_> {
+            fn drop(&mut self) {
+                self.0.interrupt_delivered();
+            }
+        }
+        let _delivered = Delivered(&self.state);
+        let mut runner = self.runner.load(Ordering::Acquire);
+        while runner.is_null() {
+            // The runner has won `start` and stores its context next.
+            thread::yield_now();
+            runner = self.runner.load(Ordering::Acquire);
+        }
+        // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its context lives at
+        // least as long.
+        let runner = unsafe { &*runner };
+        deliver(runner);
+    }
+
+    pub(super) fn wake_if(&self, awaited: bool) -> Callbacks {
+        if awaited {
+            self.wake()
+        } else {
+            Callbacks::default()
+        }
+    }
+
+    /// Wakes all waiters; returns the callbacks, which are the caller's to call.
+    pub(super) fn wake(&self) -> Callbacks {
+        // Mutant: the waiters are never woken.
+        if mutant!("task_release_nobody") {
+            return Callbacks::default();
+        }
+        self.header.waiters().release()
+    }
+
+    pub(super) fn call(&self, callbacks: Callbacks) {
+        callbacks.call(self.state.load());
+    }
+
+    /// Waits until the task is done; returns false if the deadline passes before.
+    pub(super) fn wait(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+        if self.state.load().is_done() {
+            return Ok(true);
+        }
+        let me = ThreadContext::current();
+        if me.take_interrupt() {
+            return Err(Interrupted);
+        }
+        if deadline.has_passed() {
+            return Ok(false);
+        }
+        // A short task is done before this thread would be asleep.
+        spin_until(SPINS, || self.state.load().is_done());
+        // Mutant: the end comes between the two, and nobody sees this thread.
+        if mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done {
+            return Ok(true);
+        }
+        self.header.waiters().add_thread(&me);
+        if !mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done
+        {
+            self.header.waiters().remove_thread(&me);
+            return Ok(true);
+        }
+        loop {
+            let woken = me.park(deadline);
+            if self.state.load().is_done() {
+                return Ok(true);
+            }
+            if woken == WakeReason::Unparked {
+                continue;
+            }
+            self.header.waiters().remove_thread(&me);
+            if woken == WakeReason::TimedOut {
+                return Ok(false);
+            }
+            me.take_interrupt();
+            return Err(Interrupted);
+        }
+    }
+
+    /// Creates a key under which a waker can be registered.
+    pub(super) fn new_key(&self) -> WakerKey {
+        self.header.waiters().new_key()
+    }
+
+    /// Registers the waker under the key, in place of an older one; returns whether the task is done.
+    pub(super) fn poll_done(&self, key: WakerKey, waker: &Waker) -> bool {
+        if self.state.load().is_done() {
+            return true;
+        }
+        self.header.waiters().set_waker(key, waker.clone());
+        let pending = self.state.announce_wait() == Announced::Pending;
+        // Mutant: the waker stays as long as the task, and may own the future that polls it.
+        if !pending && !mutant!("task_keep_late_waker") {
+            self.forget_waker(key);
+        }
+        !pending
+    }
+
+    /// Removes the waker that was registered under the key.
+    pub(super) fn forget_waker(&self, key: WakerKey) {
+        self.header.waiters().remove_waker(key);
+    }
+
+    /// Calls `callback` when the task is done, at once if it is.
+    pub(crate) fn on_done(&self, callback: Callback) {
+        if self.state.load().is_done() {
+            return callback(self.state.load());
+        }
+        let key = self.header.waiters().add_callback(callback);
+        // Mutant: a callback that meets the end is never called.
+        if self.state.announce_wait() == Announced::Pending || mutant!("task_forget_late_callback")
+        {
+            return;
+        }
+        // Done meanwhile. The thread that completed the task calls the callback if it has seen it, and
+        // callbacks of others are called by that thread only.
+        if let Some(callback) = self.header.waiters().take_callback(key) {
+            callback(self.state.load());
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The half of a task that runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::attributes::Attributes;
+use super::body::{Body, Call};
+use super::cell::Cell;
+use super::cell_ref::Ref;
+use super::erased::{Erased, ErasedSink};
+use super::error::Cancellation;
+use super::header::Header;
+use super::id::TaskId;
+use super::kinds;
+use super::runnable::{RunOutcome, Runnable};
+use super::state::CancelMode;
+use super::timer::{MaybeTimer, Timer};
+
+/// The half of a task that runs, at most once.
+///
+/// A closure of up to three words is kept inline; a larger one, a named one or one with a handle takes
+/// one allocation. A task that is dropped unrun cancels its handle, if it has one.
+///
+/// ```
+/// use windlass::task::Task;
+///
+/// let (task, handle) = Task::with_handle(|| 6 * 7);
+/// task.run();
+/// assert_eq!(handle.join().unwrap(), 42);
+/// ```
+#[must_use = "a task that is dropped is not run"]
+// In this order the parts of a task that are moved one after the other do not straddle: a load that
+// spans parts of two earlier stores has to wait for both.
+#[repr(C)]
+pub struct Task {
+    erased: Erased,
+    id: TaskId,
+}
+
+/// A consumer of tasks that are passed in registers.
+pub(crate) trait TaskSink {
+    type Output;
+
+    /// Accepts the task. The implementation calls `task` where the task is to be stored: until then
+    /// it is only words in registers, which are leaked on a panic.
+    fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output;
+}
+
+impl Task {
+    /// Creates a task without a handle, of which nothing is known but its code, unless there are
+    /// attributes.
+    #[inline]
+    pub(super) fn of_body<B: Body<()> + 'static>(
+        id: TaskId,
+        attributes: Option<Arc<Attributes>>,
+        body: B,
+    ) -> Self {
+        let erased = if attributes.is_some() {
+            kinds::erase_headed(Header::new(id, attributes), body)
+        } else {
+            kinds::erase_body(body)
+        };
+        Self { erased, id }
+    }
+
+    /// Creates the half that runs of a task with a handle.
+    #[inline]
+    pub(super) fn of_half<T, B, W>(id: TaskId, cell: Ref<Cell<T, B, W>>) -> Self
+    where
+        T: Send + 'static,
+        B: Body<T> + 'static,
+        W: MaybeTimer,
+    {
+        let erased = kinds::erase_half(cell);
+        Self { erased, id }
+    }
+
+    /// Creates a runnable half of a task that others may run too.
+    pub(crate) fn of_runnable(task: impl Runnable + 'static) -> Self {
+        Self {
+            id: task.header().id(),
+            erased: kinds::erase_shared(task),
+        }
+    }
+
+    /// Runs the task on this thread.
+    ///
+    /// # Panics
+    ///
+    /// If it has no handle and its code panics, or if a done-callback panics. The panic of a task with
+    /// a handle is returned by the handle.
+    pub fn run(self) {
+        self.erased.run();
+    }
+
+    /// Runs the task on this thread without moving it, and empties the slot. A panic of a task without a
+    /// handle, or of a done-callback, unwinds.
+    #[inline]
+    pub(crate) fn run_in(slot: &mut Option<Self>) -> RunOutcome {
+        Erased::run_in(slot, |task| &mut task.erased).unwrap_or(RunOutcome::Skipped)
+    }
+
+    /// Returns the id of the task; its handle has the same one.
+    #[must_use]
+    pub const fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// Returns the name that the task was built with.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.header()?.name()
+    }
+
+    /// Returns the priority that the task was built with; lower is more urgent, zero is the default.
+    #[must_use]
+    pub fn priority(&self) -> i32 {
+        self.header().map_or(0, Header::priority)
+    }
+
+    /// Returns the value of type `S` that was attached to the task.
+    #[must_use]
+    pub fn attachment<S: 'static>(&self) -> Option<&S> {
+        self.header()?.attachment()?.downcast_ref()
+    }
+
+    /// Returns whether the task was cancelled through its handle; then it does not run any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.erased
+            .cell()
+            .is_some_and(|cell| cell.state().is_cancelled())
+    }
+
+    /// Returns whether the task has a handle, which receives its value or its failure.
+    #[must_use]
+    pub fn has_handle(&self) -> bool {
+        self.erased.cell().is_some()
+    }
+
+    /// Drops the task unrun; its handle, if it has one, reports the reason.
+    pub fn abandon(self, reason: Cancellation) {
+        self.set_drop_reason(reason);
+    }
+
+    /// Sets the reason that the handle reports if the task is dropped unrun.
+    pub(crate) fn set_drop_reason(&self, reason: Cancellation) {
+        if let Some(cell) = self.erased.cell() {
+            cell.set_drop_reason(reason);
+        }
+    }
+
+    /// Records when the task was queued. An inline task is moved into a box for that.
+    pub(crate) fn set_queued_at(self, at: Instant) -> Self {
+        let task = if self.header().is_some() {
+            self
+        } else {
+            let id = self.id;
+            let boxed = kinds::erase_headed(Header::new(id, None), Call(move || self.run()));
+            Self { erased: boxed, id }
+        };
+        if let Some(header) = task.header() {
+            header.set_queued_at(at);
+        }
+        task
+    }
+
+    /// Returns when the task was queued, if that was recorded.
+    pub(crate) fn queued_at(&self) -> Option<Instant> {
+        self.header()?.queued_at()
+    }
+
+    /// Returns the time until the task is due, if it is scheduled; zero if it is due.
+    #[must_use]
+    #[doc(alias = "getDelay")]
+    pub fn delay(&self) -> Option<Duration> {
+        self.timer().map(Timer::delay)
+    }
+
+    /// Returns whether this is a run of a periodic task.
+    #[must_use]
+    pub fn is_periodic(&self) -> bool {
+        self.timer().is_some_and(Timer::is_periodic)
+    }
+
+    pub(crate) fn timer(&self) -> Option<&Timer> {
+        self.erased.cell()?.timer()
+    }
+
+    /// Cancels the task, if it has a handle.
+    pub(crate) fn cancel(&self, reason: Cancellation) -> bool {
+        self.erased
+            .cell()
+            .is_some_and(|cell| cell.cancel(CancelMode::LetRun, reason))
+    }
+
+    /// Returns the attributes, which can outlive the task.
+    pub(crate) fn attributes(&self) -> Option<&Arc<Attributes>> {
+        self.header()?.attributes()
+    }
+
+    fn header(&self) -> Option<&Header> {
+        self.erased.header()
+    }
+
+    /// Passes the task in registers to a function that is not inlined into the caller; see
+    /// [`Erased::pass_in_registers`].
+    #[inline]
+    pub(crate) fn pass_in_registers<S: TaskSink>(self, sink: S) -> S::Output {
+        struct Rebuild<S>(S);
+        impl<S: TaskSink> ErasedSink for Rebuild<S> {
+            type Output = S::Output;
+
+            #[inline(always)]
+            fn accept(self, id: TaskId, erased: impl FnOnce() -> Erased) -> S::Output {
+                self.0.accept(id, move || Task {
+                    erased: erased(),
+                    id,
+                })
+            }
+        }
+        self.erased.pass_in_registers(self.id, Rebuild(sink))
+    }
+}
+
+impl From<&Task> for TaskId {
+    fn from(task: &Task) -> Self {
+        task.id()
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Task");
+        shown.field("id", &self.id.as_u64());
+        if let Some(name) = self.name() {
+            shown.field("name", &name);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
