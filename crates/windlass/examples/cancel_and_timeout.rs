@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Err(error) = slow.get_timeout(Duration::from_micros(1)) {
         println!("   after 1 us: {error}");
     }
-    println!("   after all: {:?} primes", slow.get()??);
+    println!("   after all: {:?} primes", slow.join()??);
 
     println!("2. cancel_now interrupts a computation that would take forever.");
-    let mut endless = pool.submit(|| primes_below(u32::MAX))?;
+    let endless = pool.submit(|| primes_below(u32::MAX))?;
     let _ = endless.wait_timeout(Duration::from_millis(10));
     assert!(endless.cancel_now());
-    println!("   {}", endless.get().expect_err("cancelled"));
+    println!("   {}", endless.join().expect_err("cancelled"));
 
     println!("3. A dropped handle detaches its task, unless it cancels on drop.");
     let guarded = pool.submit(|| primes_below(u32::MAX))?.cancel_on_drop();
@@ -50,11 +50,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("4. invoke_all with a deadline: what is late is cancelled, the rest keeps its value.");
     let bounds = [100, u32::MAX, 1_000];
     let bodies = bounds.map(|bound| move || primes_below(bound));
-    for (bound, mut handle) in bounds
+    for (bound, handle) in bounds
         .into_iter()
         .zip(pool.invoke_all_timeout(bodies, Duration::from_millis(50))?)
     {
-        match handle.get() {
+        match handle.join() {
             Ok(count) => println!("   below {bound}: {:?}", count?),
             Err(error) => println!("   below {bound}: {error}"),
         }

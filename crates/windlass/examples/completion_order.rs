@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut order = Vec::new();
     for _ in MIRRORS {
-        match service.take()?.get()? {
+        match service.take()?.join()? {
             Ok(mirror) => order.push(mirror),
             Err(error) => println!("  {error}"),
         }
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|(mirror, millis)| service.submit(move || ask(mirror, millis)))
         .collect::<Result<_, _>>()?;
     let first = loop {
-        if let Ok(mirror) = service.take()?.get()? {
+        if let Ok(mirror) = service.take()?.join()? {
             break mirror;
         }
     };

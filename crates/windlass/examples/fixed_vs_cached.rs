@@ -24,8 +24,8 @@ fn burst(name: &str, pool: &ThreadPoolExecutor) -> Result<(), Box<dyn Error>> {
         handles.push(pool.submit(ask_the_database)?);
     }
     let queued = pool.queue().len();
-    for handle in &mut handles {
-        handle.get()?;
+    for handle in handles {
+        handle.join()?;
     }
     println!("{name}:");
     println!("  threads at most         {}", pool.largest_pool_size());

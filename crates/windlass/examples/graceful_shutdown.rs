@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .core_pool_size(1)
         .prepare_tasks(|task| task.name("letter"))
         .build()?;
-    let mut stuck = pool.submit(|| interrupt::sleep(Duration::from_secs(3600)))?;
+    let stuck = pool.submit(|| interrupt::sleep(Duration::from_secs(3600)))?;
     let mut letters = Vec::new();
     for n in 0..3 {
         letters.push(pool.submit(move || println!("   letter {n} is sent"))?);
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let left_over = stop(&pool, Duration::from_millis(50))?;
     println!(
         "   the stuck task: {}",
-        stuck.get()?.expect_err("interrupted")
+        stuck.join()?.expect_err("interrupted")
     );
     println!("   {} never started: {left_over:?}", left_over.len());
 
@@ -60,8 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for task in left_over {
         windlass::Executor::execute_task(&other, task)?;
     }
-    for letter in &mut letters {
-        letter.get()?;
+    for letter in letters {
+        letter.join()?;
     }
     other.close();
     println!("   nothing was lost");

@@ -67,8 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("resumed");
     pause.resume();
     let mut squares = Vec::new();
-    for handle in &mut handles {
-        squares.push(handle.get()?);
+    for handle in handles {
+        squares.push(handle.join()?);
     }
     println!("{squares:?}");
     assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);

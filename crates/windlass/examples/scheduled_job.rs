@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build();
 
     // Between the third and the fourth beat.
-    let mut reminder = pool.schedule(TICK * 11 / 4, || "tea is ready")?;
+    let reminder = pool.schedule(TICK * 11 / 4, || "tea is ready")?;
 
     let mut beats = 0;
     let heartbeat = pool.schedule_at_fixed_rate(Duration::ZERO, TICK, move || {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
 
     println!("the reminder is due in {:?}", reminder.delay());
-    println!("the reminder says: {}", reminder.get()?);
+    println!("the reminder says: {}", reminder.join()?);
 
     if let Err(error) = fragile.get() {
         println!("after {} runs: {error}", fragile.runs());
@@ -48,9 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("the heart beat {} times", heartbeat.runs());
 
     // What waits for its delay still runs after a shutdown; what repeats would be cancelled.
-    let mut last = pool.schedule(TICK, || println!("the last task"))?;
+    let last = pool.schedule(TICK, || println!("the last task"))?;
     pool.close();
-    last.get()?;
+    last.join()?;
     println!("{}", pool.stats());
     Ok(())
 }

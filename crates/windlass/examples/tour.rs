@@ -89,7 +89,7 @@ fn process_all(pool: &ThreadPoolExecutor) -> Result<u64, Box<dyn Error>> {
     for seed in 0..IMAGES {
         handles.push(pool.submit(move || process(seed))?);
     }
-    let total = sum(&mut handles)?;
+    let total = sum(handles)?;
     let expected = (0..IMAGES).map(process).fold(0, u64::wrapping_add);
     assert_eq!(total, expected);
     println!("   All done, and the sum of the hashes is right: {total:016x}");
@@ -101,10 +101,10 @@ fn process_all(pool: &ThreadPoolExecutor) -> Result<u64, Box<dyn Error>> {
     Ok(total)
 }
 
-fn sum(handles: &mut [TaskHandle<u64>]) -> Result<u64, Box<dyn Error>> {
+fn sum(handles: Vec<TaskHandle<u64>>) -> Result<u64, Box<dyn Error>> {
     let mut total = 0_u64;
     for handle in handles {
-        total = total.wrapping_add(handle.get()?);
+        total = total.wrapping_add(handle.join()?);
     }
     Ok(total)
 }
@@ -122,8 +122,8 @@ fn cancel_one(pool: &ThreadPoolExecutor) -> Outcome {
     let late = endless.get_timeout(Duration::from_millis(20));
     println!("   timed get: {}", late.expect_err("it never ends"));
     assert!(endless.cancel_now());
-    let error = endless.get().expect_err("it has no value any more");
-    println!("   get after cancel_now: {error}");
+    let error = endless.join().expect_err("it has no value any more");
+    println!("   join after cancel_now: {error}");
     Ok(())
 }
 
@@ -134,11 +134,11 @@ fn contain_a_panic(pool: &ThreadPoolExecutor) -> Outcome {
     // it is caught. That would look like a crash of this program, so it is one line here.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| println!("   (a task panics, on purpose)")));
-    let mut broken = pool.submit(|| -> u64 { panic!("this image is broken") })?;
-    let error = broken.get().expect_err("it panicked");
+    let broken = pool.submit(|| -> u64 { panic!("this image is broken") })?;
+    let error = broken.join().expect_err("it panicked");
     panic::set_hook(usual);
-    println!("   get: {error}");
-    assert_eq!(pool.submit(|| process(7))?.get()?, process(7));
+    println!("   join: {error}");
+    assert_eq!(pool.submit(|| process(7))?.join()?, process(7));
     println!("   the next task ran as if nothing had happened");
     Ok(())
 }
@@ -158,7 +158,7 @@ fn resize_under_load(pool: &ThreadPoolExecutor, expected: u64) -> Outcome {
         handles.push(pool.submit(move || process(seed))?);
     }
     println!("   {pool:?}");
-    assert_eq!(sum(&mut handles)?, expected);
+    assert_eq!(sum(handles)?, expected);
     pool.set_core_pool_size(1)?;
     pool.retire_idle();
     println!("   the same sum; core is 1 again, and idle workers retire");
@@ -174,12 +174,12 @@ fn end(pool: &ThreadPoolExecutor) -> Outcome {
     }
     pool.shutdown();
     // What becomes of a rejected task is up to the handler; this one discards it after a shutdown.
-    let mut late = pool.submit(|| process(0))?;
-    println!("   a late task: {}", late.get().expect_err("too late"));
+    let late = pool.submit(|| process(0))?;
+    println!("   a late task: {}", late.join().expect_err("too late"));
     pool.close();
     assert!(last.iter().all(TaskHandle::is_done));
     let expected = (0..10).map(process).fold(0, u64::wrapping_add);
-    assert_eq!(sum(&mut last)?, expected);
+    assert_eq!(sum(last)?, expected);
     println!("   {pool:?}");
     println!("Done.");
     Ok(())

@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?);
         most_waiting = most_waiting.max(pool.queue().len());
     }
-    for (request, answer) in answers.iter_mut().enumerate() {
-        assert_eq!(answer.get()?, serve(request));
+    for (request, answer) in answers.into_iter().enumerate() {
+        assert_eq!(answer.join()?, serve(request));
     }
     pool.close();
     println!("{REQUESTS} requests, all answered");
