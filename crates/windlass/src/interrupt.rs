@@ -30,8 +30,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use crate::sync::clock::{self, Clock};
-use crate::sync::{Deadline, Mutex, ParkResult, Parker, mutant, thread, thread_local};
+use crate::sync::clock::Clock;
+use crate::sync::{self, Deadline, Mutex, ParkResult, Parker, mutant, thread, thread_local};
 
 thread_local! {
     static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
@@ -193,7 +193,7 @@ impl ThreadContext {
             return WakeReason::Interrupted;
         }
         self.parked.store(true, Ordering::Release);
-        let woken = clock::park(&self.parker, deadline);
+        let woken = sync::park(&self.parker, deadline);
         self.parked.store(false, Ordering::Release);
         match woken {
             _ if self.has_wait_interrupt() => WakeReason::Interrupted,
@@ -209,7 +209,7 @@ impl ThreadContext {
 
     /// Parks the current thread, whose context this is, until a token, whatever interrupts come.
     pub(crate) fn park_uninterruptibly(&self, deadline: Deadline) -> ParkResult {
-        clock::park(&self.parker, deadline)
+        sync::park(&self.parker, deadline)
     }
 
     pub(crate) fn clear_signal(&self) {

@@ -10,11 +10,11 @@
 //! called with: the linked queue itself, or an `Arc` of it that the caller shares. A linked queue
 //! behind an `Arc<dyn BlockingQueue<Task>>` is used through that, as any other queue.
 
-use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError};
+use crate::sync::{arc_dyn, downcast};
 use crate::task::Task;
 
 /// The queue in which tasks wait for a worker.
@@ -27,18 +27,10 @@ pub(crate) enum WorkQueue {
 
 impl WorkQueue {
     pub(crate) fn new(queue: impl BlockingQueue<Task> + 'static) -> Self {
-        let mut queue = Some(queue);
-        if let Some(queue) = take_as::<LinkedBlockingQueue<Task>>(&mut queue) {
-            Self::Linked(Arc::new(queue))
-        } else if let Some(queue) = take_as::<Arc<LinkedBlockingQueue<Task>>>(&mut queue) {
-            Self::Linked(queue)
-        } else if let Some(queue) = take_as::<Arc<dyn BlockingQueue<Task>>>(&mut queue) {
-            Self::Any(queue)
-        } else {
-            Self::Any(Arc::new(
-                queue.expect("a queue of no other type was taken out"),
-            ))
-        }
+        downcast::<_, LinkedBlockingQueue<Task>>(queue)
+            .map(|linked| Self::Linked(Arc::new(linked)))
+            .or_else(|queue| downcast(queue).map(Self::Linked))
+            .unwrap_or_else(|queue| Self::Any(arc_dyn(queue, |queue| Arc::new(queue))))
     }
 
     /// Offers the task that `make` returns, created in its slot where the queue can do that. Returns
@@ -58,11 +50,6 @@ impl WorkQueue {
             Self::Any(queue) => queue.poll(),
         }
     }
-}
-
-/// Takes the value out if it is a `Q`.
-fn take_as<Q: 'static>(value: &mut dyn Any) -> Option<Q> {
-    value.downcast_mut::<Option<Q>>()?.take()
 }
 
 impl Deref for WorkQueue {

@@ -1,4 +1,4 @@
-//! A value of a user's as an `Arc<dyn Trait>`, without a second `Arc` around one.
+//! A value of a generic type as an `Arc<dyn Trait>`, without a second `Arc` around one.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) fn arc_dyn<V: 'static, D: ?Sized + 'static>(
 }
 
 /// Returns the value as a `W` if that is its type, else unchanged.
-fn downcast<V: 'static, W: 'static>(value: V) -> Result<W, V> {
+pub(crate) fn downcast<V: 'static, W: 'static>(value: V) -> Result<W, V> {
     let mut slot = Some(value);
     let any: &mut dyn Any = &mut slot;
     let same = any.downcast_mut::<Option<W>>().and_then(Option::take);

@@ -1,9 +1,9 @@
 //! Time as the current thread sees it: the machine's, or a test's.
 //!
 //! Which clock a thread reads is a property of the thread. Timed waits, keep-alives, delays and
-//! schedules all ask the clock of the thread that waits, so a test that hands its workers a
-//! [`TestClock`] drives all of them without any of them knowing. A pool takes the clock of the
-//! thread that built it and gives it to its workers.
+//! schedules all read the clock of the thread that waits, so a test whose workers have a
+//! [`TestClock`] drives all of them. A pool passes the clock of the thread that built it to its
+//! workers.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::backend;
 use super::{Condvar, Mutex, ParkResult, Parker, thread_local};
 
-/// As far ahead as a wait can reach: about 146 years, half of what a signed count of nanoseconds
+/// The longest time-out: about 146 years, half of what a signed count of nanoseconds
 /// holds, so that no sum or difference of two such times overflows.
 pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(i64::MAX as u64 / 2 / 1_000_000_000);
 
@@ -31,9 +31,9 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// The clock of the current thread.
+    /// Returns the clock of the current thread.
     pub(crate) fn current() -> Self {
-        // While a thread's locals are being dropped the machine's clock is the only one left.
+        // While a thread's locals are being dropped only the machine's clock is left.
         CURRENT
             .try_with(|clock| clock.borrow().clone())
             .unwrap_or_default()
@@ -57,7 +57,7 @@ impl Clock {
         f()
     }
 
-    /// The time on this clock.
+    /// Returns the time on this clock.
     pub(crate) fn now(&self) -> Instant {
         match self {
             Self::System => backend::now(),
@@ -65,7 +65,7 @@ impl Clock {
         }
     }
 
-    /// The time of day on this clock.
+    /// Returns the time of day on this clock.
     pub(crate) fn wall_now(&self) -> SystemTime {
         match self {
             Self::System => backend::wall_now(),
@@ -74,91 +74,21 @@ impl Clock {
     }
 }
 
-/// The time on the current thread's clock.
+/// Returns the time on the current thread's clock.
 pub(crate) fn now() -> Instant {
     Clock::current().now()
 }
 
-/// The time on the machine's clock, whatever clock the thread has.
+/// Returns the time on the machine's clock, whatever clock the thread has.
 pub(crate) fn system_now() -> Instant {
     backend::now()
 }
 
-/// When a wait must end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deadline {
-    /// Not before what is waited for has come.
-    Never,
-    /// At this time of the waiting thread's clock.
-    At(Instant),
-}
-
-impl Deadline {
-    /// The moment `timeout` from now; never, where that is further away than any clock reaches.
-    pub(crate) fn after(timeout: Duration) -> Self {
-        if timeout >= MAX_TIMEOUT {
-            return Self::Never;
-        }
-        now().checked_add(timeout).map_or(Self::Never, Self::At)
-    }
-
-    /// The earlier of the two.
-    pub(crate) fn min(self, at: Instant) -> Self {
-        match self {
-            Self::Never => Self::At(at),
-            Self::At(mine) => Self::At(mine.min(at)),
-        }
-    }
-
-    /// Whether it is this moment or an earlier one.
-    pub(crate) fn is_at_or_before(self, at: Instant) -> bool {
-        matches!(self, Self::At(mine) if mine <= at)
-    }
-
-    /// Whether it is a later moment than the other.
-    pub(crate) fn is_after(self, other: Self) -> bool {
-        match (self, other) {
-            (_, Self::Never) => false,
-            (Self::Never, Self::At(_)) => true,
-            (Self::At(mine), Self::At(other)) => mine > other,
-        }
-    }
-
-    pub(crate) fn has_passed(self) -> bool {
-        match self {
-            Self::Never => false,
-            Self::At(at) => now() >= at,
-        }
-    }
-
-    /// What is left of the time; `None` for an endless wait.
-    pub(crate) fn remaining(self) -> Option<Duration> {
-        match self {
-            Self::Never => None,
-            Self::At(at) => Some(at.saturating_duration_since(now())),
-        }
-    }
-}
-
-/// Parks on the current thread's clock until a token or the deadline.
+/// A clock that stands still until a test advances it.
 ///
-/// The caller looks at what it waits for again in either case.
-pub(crate) fn park(parker: &Arc<Parker>, deadline: Deadline) -> ParkResult {
-    match (deadline, Clock::current()) {
-        (Deadline::Never, _) => {
-            parker.park();
-            ParkResult::Unparked
-        }
-        (Deadline::At(at), Clock::System) => parker.park_until(at),
-        (Deadline::At(at), Clock::Test(clock)) => clock.park(parker, at),
-    }
-}
-
-/// A clock that stands still until a test moves it.
-///
-/// Whatever Windlass waits for with a time limit on a thread that has this clock (timed gets and
+/// Every timed wait of Windlass on a thread that has this clock (timed gets and
 /// polls, keep-alive of workers, delays, schedules, [`interrupt::sleep`](crate::interrupt::sleep))
-/// ends when the test has moved the clock far enough, and not before. A schedule of days runs in
+/// ends when the test has advanced the clock far enough, and not before. A schedule of days runs in
 /// microseconds, and a test never sleeps.
 ///
 /// A pool that is built inside [`enter`](TestClock::enter) runs on this clock.
@@ -181,9 +111,9 @@ pub struct TestClock(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The moment from which this clock counts; it only gives its times a form.
+    /// The time at which this clock starts; only differences to it matter.
     origin: Instant,
-    /// The time of day at that moment.
+    /// The time of day at which it starts.
     wall_origin: SystemTime,
     time: Mutex<Time>,
     asleep: Condvar,
@@ -210,13 +140,13 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Makes a clock that stands still, at the present time of day.
+    /// Creates a clock that stands still at the present time of day.
     #[must_use]
     pub fn new() -> Self {
         Self::starting_at(backend::wall_now())
     }
 
-    /// Makes a clock that stands still at this time of day.
+    /// Creates a clock that stands still at this time of day.
     #[must_use]
     pub fn starting_at(wall: SystemTime) -> Self {
         Self(Arc::new(Shared {
@@ -227,27 +157,27 @@ impl TestClock {
         }))
     }
 
-    /// The time on this clock.
+    /// Returns the time on this clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.0.origin + self.0.time.lock().elapsed
     }
 
-    /// The time of day on this clock.
+    /// Returns the time of day on this clock.
     #[must_use]
     pub fn wall_now(&self) -> SystemTime {
         self.0.wall_origin + self.0.time.lock().elapsed
     }
 
-    /// How far this clock has been moved since it was made.
+    /// Returns how far this clock has been advanced since it was created.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.time.lock().elapsed
     }
 
-    /// Moves the clock forward and wakes every thread whose time has come.
+    /// Advances the clock and wakes every thread whose deadline has passed.
     ///
-    /// It does not wait for them to run: wait for the state that they bring about.
+    /// It does not wait for them to run: wait for the state that they produce.
     pub fn advance(&self, by: Duration) {
         let due: Vec<Arc<Parker>> = {
             let mut time = self.0.time.lock();
@@ -284,13 +214,13 @@ impl TestClock {
         true
     }
 
-    /// How many threads are in a timed wait on this clock.
+    /// Returns how many threads are in a timed wait on this clock.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.0.time.lock().sleepers.len()
     }
 
-    /// When the first of the sleepers is to be woken, counted from now.
+    /// Returns the time until the first of the sleepers is due.
     #[must_use]
     pub fn next_wake_up(&self) -> Option<Duration> {
         let time = self.0.time.lock();
@@ -299,8 +229,9 @@ impl TestClock {
         first.map(|until| until.saturating_duration_since(now))
     }
 
-    fn park(&self, parker: &Arc<Parker>, until: Instant) -> ParkResult {
-        let Some(ticket) = self.announce(parker, until) else {
+    /// Parks until there is a token or this clock has reached `until`.
+    pub(super) fn park(&self, parker: &Arc<Parker>, until: Instant) -> ParkResult {
+        let Some(ticket) = self.add_sleeper(parker, until) else {
             return ParkResult::TimedOut;
         };
         parker.park();
@@ -313,8 +244,8 @@ impl TestClock {
         }
     }
 
-    /// Enters the list of sleepers, unless the time has come already.
-    fn announce(&self, parker: &Arc<Parker>, until: Instant) -> Option<u64> {
+    /// Adds the thread to the sleepers, unless its time has come already.
+    fn add_sleeper(&self, parker: &Arc<Parker>, until: Instant) -> Option<u64> {
         let mut time = self.0.time.lock();
         if self.0.origin + time.elapsed >= until {
             return None;
@@ -333,36 +264,7 @@ impl TestClock {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use super::{Clock, Deadline, MAX_TIMEOUT, TestClock, now, park};
-    use crate::sync::{ParkResult, Parker};
-
-    const PATIENCE: Duration = Duration::from_secs(30);
-
-    #[test]
-    fn a_timed_wait_ends_when_the_clock_has_been_moved_far_enough_and_not_before() {
-        let clock = TestClock::new();
-        let sleeper = std::thread::spawn({
-            let clock = clock.clone();
-            move || {
-                clock.enter(|| {
-                    let parker = Arc::new(Parker::new());
-                    let deadline = Deadline::after(Duration::from_secs(10));
-                    while park(&parker, deadline) != ParkResult::TimedOut {}
-                    clock.elapsed()
-                })
-            }
-        });
-        assert!(clock.await_sleepers(1, PATIENCE));
-        clock.advance(Duration::from_secs(9));
-        assert_eq!(clock.next_wake_up(), Some(Duration::from_secs(1)));
-        assert!(!sleeper.is_finished());
-        clock.advance(Duration::from_secs(1));
-        assert_eq!(sleeper.join().unwrap(), Duration::from_secs(10));
-        assert_eq!(clock.sleepers(), 0);
-    }
+    use super::{Clock, TestClock};
 
     #[test]
     fn entering_a_clock_is_undone_even_by_a_panic() {
@@ -370,28 +272,5 @@ mod tests {
         let result = std::panic::catch_unwind(|| clock.enter(|| panic!("out")));
         assert!(result.is_err());
         assert!(matches!(Clock::current(), Clock::System));
-    }
-
-    #[test]
-    fn enormous_timeouts_neither_overflow_nor_end() {
-        assert_eq!(Deadline::after(Duration::MAX), Deadline::Never);
-        assert_eq!(Deadline::after(MAX_TIMEOUT), Deadline::Never);
-        assert!(matches!(
-            Deadline::after(MAX_TIMEOUT - Duration::from_secs(1)),
-            Deadline::At(_)
-        ));
-        let clock = TestClock::new();
-        clock.advance(Duration::MAX);
-        clock.advance(Duration::MAX);
-        clock.enter(|| assert!(!Deadline::after(Duration::from_secs(1)).has_passed()));
-    }
-
-    #[test]
-    fn a_deadline_of_zero_has_passed_at_once() {
-        assert!(Deadline::after(Duration::ZERO).has_passed());
-        assert!(!Deadline::Never.has_passed());
-        assert_eq!(Deadline::Never.remaining(), None);
-        let soon = now() + Duration::from_secs(5);
-        assert_eq!(Deadline::Never.min(soon), Deadline::At(soon));
     }
 }

@@ -1,11 +1,11 @@
 //! The backend that explores every interleaving and every ordering the memory model allows.
 //!
-//! loom has no clock. A timed wait gives the processor away once and then says that its time is
-//! up, which is legal at any moment; so a lost wake-up shows on untimed waits, as a deadlock.
+//! loom has no clock. A timed wait yields once and then times out, which is always legal; so a lost
+//! wake-up shows on untimed waits, as a deadlock.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "this file is what stands behind the door"
+    reason = "this file wraps what the others use through `sync`"
 )]
 
 use std::time::{Instant, SystemTime};
@@ -26,7 +26,7 @@ pub(crate) mod thread {
     pub(crate) use loom::thread::{Builder, JoinHandle, yield_now};
 }
 
-/// loom's mutex, with the interface of the house.
+/// loom's mutex, with the interface of the `std` backend.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -87,7 +87,7 @@ impl Condvar {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Returns at once, with the time up.
+    /// Yields once, and times out.
     pub(crate) fn wait_until<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -98,7 +98,7 @@ impl Condvar {
     }
 }
 
-/// loom's cell, which reports two accesses that no order separates.
+/// loom's cell, which reports accesses that race.
 #[derive(Debug)]
 pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
 
@@ -116,19 +116,19 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Lets no time pass: a model looks at every moment anyway.
-pub(crate) fn spin_until(_looks: u32, _is_over: impl Fn() -> bool) {}
+/// Does not spin: a model runs the other threads at every point anyway.
+pub(crate) fn spin_until(_checks: u32, _is_over: impl Fn() -> bool) {}
 
-/// Does nothing: others run at every moment anyway.
+/// Does nothing: a model runs the other threads at every point anyway.
 pub(crate) fn yield_now() {}
 
-/// Lets no time pass.
+/// Does not spin.
 pub(crate) fn backoff(_round: u32) {}
 
-/// How often to stay away from a lock before waiting for it.
+/// Rounds of backoff before a thread blocks on a lock.
 pub(crate) const BACKOFF_ROUNDS: u32 = 0;
 
-/// How often a thread looks for what it waits for before it sleeps.
+/// How often a thread checks for what it waits for before it parks.
 pub(crate) const SPIN_LIMIT: u32 = 1;
 
 /// Reads the machine's clock; models never wait by it.
@@ -141,7 +141,7 @@ pub(crate) fn wall_now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Models never wait by a clock.
+/// Does nothing: models never wait by a clock.
 pub(crate) fn reduce_timer_slack() {}
 
 /// Explores the body exhaustively, up to three preemptions (`LOOM_MAX_PREEMPTIONS` overrides).
@@ -154,7 +154,7 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     builder.check(body);
 }
 
-/// A thread-local whose first value is known at compile time, where the backend can use that.
+/// A thread-local with a constant initial value, where the backend can use that.
 macro_rules! const_thread_local {
     ($vis:vis static $name:ident: $kind:ty = $init:expr;) => {
         loom::thread_local! { $vis static $name: $kind = $init; }

@@ -1,7 +1,7 @@
-//! A box that is made when it is first asked for, in one word.
+//! A box that is created on first use, in one word.
 //!
-//! A `OnceLock<Box<T>>` takes two words, because it makes those wait who come while the value is being
-//! made. Here they make one each, and the first to bring it in wins. A word less in each task is worth
+//! A `OnceLock<Box<T>>` takes two words, because threads wait in it while another creates the value.
+//! Here each of them creates one, and the first to publish it wins. A word less in each task is worth
 //! it: most of what a submission costs in fresh memory is its size.
 
 #![expect(
@@ -14,50 +14,51 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use super::atomic::{AtomicPtr, Ordering};
+use super::mutant;
 
-/// Nothing at first, then a value for ever.
+/// A box that is empty at first, and then has the same value forever.
 pub(crate) struct OnceBox<T> {
-    /// Null, or a box that was given up to this place. Never changed once it is not null.
-    place: AtomicPtr<T>,
+    /// Null, or a pointer from `Box::into_raw`. Never changed once it is not null.
+    ptr: AtomicPtr<T>,
     owned: PhantomData<Box<T>>,
 }
 
 impl<T: Send + Sync> OnceBox<T> {
     pub(crate) fn new() -> Self {
         Self {
-            place: AtomicPtr::new(ptr::null_mut()),
+            ptr: AtomicPtr::new(ptr::null_mut()),
             owned: PhantomData,
         }
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        // Mutant: the box is seen, but not what is in it.
+        // Mutant: the pointer is seen, but not the value.
         let seen = mutant!(
             "once_box_look_relaxed",
             Ordering::Relaxed,
             Ordering::Acquire
         );
-        // SAFETY: not null means that it came from a box, which lives as long as `self`; the acquire
-        // pairs with the release of whoever brought it in.
-        unsafe { self.place.load(seen).as_ref() }
+        // SAFETY: if it is not null it came from a box, which lives as long as `self`; the acquire
+        // pairs with the release of the exchange that published it.
+        unsafe { self.ptr.load(seen).as_ref() }
     }
 
-    /// The value; if there is none, one that is made now, by this call or by another one.
+    /// Returns the value; if there is none, creates one, unless another thread is faster.
     pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(value) = self.get() {
             return value;
         }
         let mine = Box::into_raw(Box::new(make()));
-        let brought_in =
-            self.place
+        let published =
+            self.ptr
                 .compare_exchange(ptr::null_mut(), mine, Ordering::AcqRel, Ordering::Acquire);
-        match brought_in {
+        match published {
             // SAFETY: the box lives as long as `self` from now on.
             Ok(_) => unsafe { &*mine },
             Err(theirs) => {
                 // SAFETY: nobody else has seen it.
                 drop(unsafe { Box::from_raw(mine) });
-                // SAFETY: it was brought in before, and the exchange has acquired it.
+                // SAFETY: it was published before, and the exchange has acquired it.
                 unsafe { &*theirs }
             }
         }
@@ -67,7 +68,7 @@ impl<T: Send + Sync> OnceBox<T> {
 impl<T> From<Box<T>> for OnceBox<T> {
     fn from(value: Box<T>) -> Self {
         Self {
-            place: AtomicPtr::new(Box::into_raw(value)),
+            ptr: AtomicPtr::new(Box::into_raw(value)),
             owned: PhantomData,
         }
     }
@@ -75,10 +76,10 @@ impl<T> From<Box<T>> for OnceBox<T> {
 
 impl<T> Drop for OnceBox<T> {
     fn drop(&mut self) {
-        let place = self.place.load(Ordering::Acquire);
-        if !place.is_null() {
-            // SAFETY: it came from a box, and nobody can reach it any more.
-            drop(unsafe { Box::from_raw(place) });
+        let ptr = self.ptr.load(Ordering::Acquire);
+        if !ptr.is_null() {
+            // SAFETY: it came from a box, and `&mut self` excludes other references to it.
+            drop(unsafe { Box::from_raw(ptr) });
         }
     }
 }
@@ -97,7 +98,7 @@ mod models {
     use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::{UnsafeCell, model, thread};
 
-    /// Written before the box is brought in, and read by whoever finds it.
+    /// Written before the box is published, and read by whoever finds it.
     struct Watched(UnsafeCell<usize>);
 
     // SAFETY: the models write to it before they share it.
@@ -107,42 +108,43 @@ mod models {
         fn new(number: usize) -> Self {
             let watched = Self(UnsafeCell::new(0));
             // SAFETY: nobody else has it yet.
-            watched.0.with_mut(|place| unsafe { *place = number });
+            watched
+                .0
+                .with_mut(|number_cell| unsafe { *number_cell = number });
             watched
         }
 
         fn read(&self) -> usize {
             // SAFETY: nobody writes to it any more.
-            self.0.with(|place| unsafe { *place })
+            self.0.with(|number| unsafe { *number })
         }
     }
 
-    /// An empty place, and another thread that does this with it.
-    fn place_and_other<R: Send + 'static>(
+    /// Returns an empty cell, and another thread that runs `f` on it.
+    fn cell_and_other<R: Send + 'static>(
         body: impl FnOnce(&OnceBox<Watched>) -> R + Send + 'static,
     ) -> (Arc<OnceBox<Watched>>, thread::JoinHandle<R>) {
-        let place = Arc::new(OnceBox::new());
-        let theirs = Arc::clone(&place);
+        let cell = Arc::new(OnceBox::new());
+        let theirs = Arc::clone(&cell);
         let other = thread::Builder::new().spawn(move || body(&theirs));
-        (place, other.unwrap())
+        (cell, other.unwrap())
     }
 
     #[test]
     fn two_who_ask_first_get_the_same() {
         model(|| {
-            let (place, other) =
-                place_and_other(|place| place.get_or_init(|| Watched::new(1)).read());
-            let mine = place.get_or_init(|| Watched::new(2)).read();
+            let (cell, other) = cell_and_other(|cell| cell.get_or_init(|| Watched::new(1)).read());
+            let mine = cell.get_or_init(|| Watched::new(2)).read();
             assert_eq!(mine, other.join().unwrap());
-            assert_eq!(place.get().map(Watched::read), Some(mine));
+            assert_eq!(cell.get().map(Watched::read), Some(mine));
         });
     }
 
     #[test]
     fn whoever_finds_it_finds_it_whole() {
         model(|| {
-            let (place, finder) = place_and_other(|place| place.get().map(Watched::read));
-            assert_eq!(place.get_or_init(|| Watched::new(1)).read(), 1);
+            let (cell, finder) = cell_and_other(|cell| cell.get().map(Watched::read));
+            assert_eq!(cell.get_or_init(|| Watched::new(1)).read(), 1);
             assert!(matches!(finder.join().unwrap(), None | Some(1)));
         });
     }
@@ -164,16 +166,16 @@ mod models {
                     Counted(Arc::clone(&dropped))
                 }
             };
-            let place = Arc::new(OnceBox::new());
-            let (theirs, theirs_to_make) = (Arc::clone(&place), make.clone());
+            let cell = Arc::new(OnceBox::new());
+            let (theirs, theirs_to_make) = (Arc::clone(&cell), make.clone());
             let other = thread::Builder::new()
                 .spawn(move || {
                     theirs.get_or_init(theirs_to_make);
                 })
                 .unwrap();
-            place.get_or_init(make);
+            cell.get_or_init(make);
             other.join().unwrap();
-            drop(place);
+            drop(cell);
             assert_eq!(
                 made.load(Ordering::Relaxed),
                 dropped.load(Ordering::Relaxed)

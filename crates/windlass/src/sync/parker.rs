@@ -1,17 +1,17 @@
 //! One thread waits, anyone wakes it, with or without a deadline.
 //!
 //! A token, not a counter: any number of [`Parker::unpark`] before a [`Parker::park`] release it
-//! once. The token can be left over from an earlier wait, so a caller always looks at what it
+//! once. The token can be left over from an earlier wait, so a caller always checks what it
 //! waits for again after waking.
 //!
 //! Built on a mutex and a condition variable instead of `std::thread::park`, for two reasons: a
-//! task may use `thread::park` for itself, and would find its token eaten by ours; and loom's
+//! task may use `thread::park` for itself, and would lose its token to the library; and loom's
 //! condition variable and its `park` do not work on one thread together.
 
 use std::time::Instant;
 
 use super::atomic::{AtomicU32, Ordering};
-use super::{Condvar, Mutex};
+use super::{Condvar, Mutex, mutant};
 
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
@@ -20,15 +20,25 @@ const NOTIFIED: u32 = 2;
 /// Why a park ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParkResult {
-    /// Somebody called [`Parker::unpark`].
+    /// [`Parker::unpark`] was called.
     Unparked,
     /// The deadline passed first.
     TimedOut,
 }
 
-/// The place where one thread sleeps.
+/// Whether a thread may sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum Announced {
+    /// It may: an `unpark` from now on wakes it.
+    Parked,
+    /// It must not: there was a token, which is taken.
+    TokenTaken,
+}
+
+/// A place where one thread parks.
 ///
-/// `state` says whether a token is there; the lock is taken only to sleep and to wake a sleeper.
+/// `state` holds the token; the lock is taken only to sleep and to wake a sleeper.
 /// The swap in `unpark` is the release that the swap or exchange in `park` acquires, so what was
 /// written before waking is seen after it.
 #[derive(Debug)]
@@ -47,13 +57,13 @@ impl Parker {
         }
     }
 
-    /// Sleeps until there is a token, and takes it.
+    /// Parks until there is a token, and takes it.
     pub(crate) fn park(&self) {
         if self.take_token() {
             return;
         }
         let mut guard = self.lock.lock();
-        if !self.announce_sleep() {
+        if self.announce_sleep() == Announced::TokenTaken {
             return;
         }
         while !self.take_token() {
@@ -61,13 +71,13 @@ impl Parker {
         }
     }
 
-    /// Sleeps until there is a token, and takes it, or until the deadline.
+    /// Parks until there is a token, and takes it, or until the deadline.
     pub(crate) fn park_until(&self, deadline: Instant) -> ParkResult {
         if self.take_token() {
             return ParkResult::Unparked;
         }
         let mut guard = self.lock.lock();
-        if !self.announce_sleep() {
+        if self.announce_sleep() == Announced::TokenTaken {
             return ParkResult::Unparked;
         }
         loop {
@@ -77,7 +87,7 @@ impl Parker {
                 return ParkResult::Unparked;
             }
             if late {
-                // A token that came in this very moment must not be lost with the announcement.
+                // A token that came since must not be lost with the announcement.
                 return match self.state.swap(EMPTY, Ordering::Acquire) {
                     NOTIFIED => ParkResult::Unparked,
                     _ => ParkResult::TimedOut,
@@ -91,8 +101,8 @@ impl Parker {
         // Mutant: what was written before waking need not be seen after it.
         let order = mutant!("unpark_is_relaxed", Ordering::Relaxed, Ordering::Release);
         if self.state.swap(NOTIFIED, order) == PARKED {
-            // The sleeper announced itself under the lock and gives the lock up only by waiting:
-            // passing through the lock makes sure that it is past that point.
+            // The sleeper announced itself under the lock and releases the lock only by waiting:
+            // taking the lock makes sure that it waits by now.
             // Mutant: the notification may fall between the announcement and the wait.
             drop((!mutant!("unpark_skips_the_lock")).then(|| self.lock.lock()));
             self.wake.notify_one();
@@ -105,17 +115,21 @@ impl Parker {
             .is_ok()
     }
 
-    /// Says that this thread is about to sleep; false if a token came first, which is then taken.
-    fn announce_sleep(&self) -> bool {
+    /// Announces that this thread is about to sleep, unless a token came first.
+    fn announce_sleep(&self) -> Announced {
         match self
             .state
             .compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed)
         {
-            Ok(_) => true,
+            Ok(_) => Announced::Parked,
             Err(_) => {
                 self.state.swap(EMPTY, Ordering::Acquire);
                 // Mutant: the token is taken and the thread sleeps all the same.
-                mutant!("park_sleeps_on_its_token")
+                mutant!(
+                    "park_sleeps_on_its_token",
+                    Announced::Parked,
+                    Announced::TokenTaken
+                )
             }
         }
     }

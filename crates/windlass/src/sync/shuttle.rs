@@ -1,12 +1,12 @@
 //! The backend that runs a test under many random schedules.
 //!
-//! shuttle treats every atomic access as sequentially consistent, so it says nothing about
-//! orderings (loom does), but it copes with whole pools. A timed wait tosses a coin: it waits, or
-//! says at once that its time is up.
+//! shuttle treats every atomic access as sequentially consistent, so it checks no
+//! orderings (loom does), but it can run whole pools. A timed wait either waits forever or times
+//! out at once, at random.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "this file is what stands behind the door"
+    reason = "this file wraps what the others use through `sync`"
 )]
 
 use std::sync::PoisonError;
@@ -28,7 +28,7 @@ pub(crate) mod thread {
     pub(crate) use shuttle::thread::{Builder, JoinHandle, yield_now};
 }
 
-/// shuttle's mutex, with the interface of the house.
+/// shuttle's mutex, with the interface of the `std` backend.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
 
@@ -71,7 +71,7 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, or returns at once with the time up: a coin decides.
+    /// Waits, or times out at once, at random.
     pub(crate) fn wait_until<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -104,19 +104,19 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Lets no time pass: a model looks at every moment anyway.
-pub(crate) fn spin_until(_looks: u32, _is_over: impl Fn() -> bool) {}
+/// Does not spin: a model runs the other threads at every point anyway.
+pub(crate) fn spin_until(_checks: u32, _is_over: impl Fn() -> bool) {}
 
-/// Does nothing: others run at every moment anyway.
+/// Does nothing: a model runs the other threads at every point anyway.
 pub(crate) fn yield_now() {}
 
-/// Lets no time pass.
+/// Does not spin.
 pub(crate) fn backoff(_round: u32) {}
 
-/// How often to stay away from a lock before waiting for it.
+/// Rounds of backoff before a thread blocks on a lock.
 pub(crate) const BACKOFF_ROUNDS: u32 = 0;
 
-/// How often a thread looks for what it waits for before it sleeps.
+/// How often a thread checks for what it waits for before it parks.
 pub(crate) const SPIN_LIMIT: u32 = 1;
 
 /// Reads the machine's clock; models never wait by it.
@@ -129,7 +129,7 @@ pub(crate) fn wall_now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Models never wait by a clock.
+/// Does nothing: models never wait by a clock.
 pub(crate) fn reduce_timer_slack() {}
 
 /// Runs the body under random and under probabilistic concurrency testing schedules
@@ -146,7 +146,7 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     shuttle::check_pct(move || again(), iterations, 3);
 }
 
-/// A thread-local whose first value is known at compile time, where the backend can use that.
+/// A thread-local with a constant initial value, where the backend can use that.
 macro_rules! const_thread_local {
     ($vis:vis static $name:ident: $kind:ty = $init:expr;) => {
         shuttle::thread_local! { $vis static $name: $kind = $init; }

@@ -1,13 +1,13 @@
 //! The backend that ships: the standard library, without lock poisoning.
 //!
-//! A panic in user code never unwinds through one of our critical sections with the data half
-//! changed (user code is not called there, or is called before the first change), so the poison
-//! flag would only turn one failed task into a failed pool.
+//! A panic in user code never unwinds through a critical section of the library with the data half
+//! changed (user code is not called there, or is called before the first change), so poisoning would
+//! only turn one failed task into a failed pool.
 
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "this file is what stands behind the door"
+    reason = "this file wraps what the others use through `sync`"
 )]
 
 use std::sync::PoisonError;
@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 
 pub(crate) use std::thread_local;
 
-/// Atomics, as they are.
+/// Atomics, unchanged.
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -23,7 +23,7 @@ pub(crate) mod atomic {
     };
 }
 
-/// Threads, as they are.
+/// Threads, unchanged.
 pub(crate) mod thread {
     pub(crate) use std::thread::{Builder, JoinHandle, yield_now};
 }
@@ -79,7 +79,7 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until notified or `deadline`; the flag says that the deadline has passed.
+    /// Waits until notified or `deadline`. Returns also whether the deadline has passed.
     pub(crate) fn wait_until<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -94,7 +94,7 @@ impl Condvar {
     }
 }
 
-/// An `UnsafeCell` with loom's interface, so that the models can watch every access.
+/// An `UnsafeCell` with loom's interface, so that the models can check every access.
 #[derive(Debug, Default)]
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -114,16 +114,9 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Spins for some microseconds at most, which is less than a sleep and a wake-up cost, and checks
-/// `is_over` so many times on the way.
-///
-/// Each check takes the cache line from the thread that is about to write to it. On a machine with
-/// one core nothing can change meanwhile, so it returns at once.
+/// Spins for some microseconds, and checks `is_over` so many times on the way.
 pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
     const SPINS: u32 = 384;
-    if super::spin_limit() == 0 {
-        return;
-    }
     for _ in 0..checks {
         for _ in 0..SPINS / checks {
             std::hint::spin_loop();
@@ -168,13 +161,13 @@ pub(crate) fn wall_now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Makes timed waits of the current thread end when they should, where the system can do that.
+/// Reduces the timer slack of the current thread, so that its timed waits end on time.
 ///
-/// Linux lets a sleeping thread sleep 50 microseconds longer, to wake several at once; a thread may
-/// ask for less. A write to a file does what `prctl` does, and needs no call of C. Where there is no
-/// such file, or it cannot be written, everything stays as it is.
+/// Linux lets a thread sleep 50 microseconds longer than asked, to wake several at once, unless the
+/// thread asks for less. A write to a file does what `prctl` does, without a call into C. Where there
+/// is no such file, or it cannot be written, nothing changes.
 pub(crate) fn reduce_timer_slack() {
-    // `pid/task/tid`; only the folder of the thread itself has the file, not the one behind the link.
+    // `pid/task/tid`. The file is in `/proc/tid`, not in the folder that the link leads to.
     let thread = std::fs::read_link("/proc/thread-self");
     if let Some(id) = thread.as_ref().ok().and_then(|thread| thread.file_name()) {
         let slack = std::path::Path::new("/proc").join(id).join("timerslack_ns");
@@ -188,7 +181,7 @@ pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     body();
 }
 
-/// A thread-local whose first value is known at compile time, where the backend can use that.
+/// A thread-local with a constant initial value, where the backend can use that.
 macro_rules! const_thread_local {
     ($vis:vis static $name:ident: $kind:ty = $init:expr;) => {
         std::thread_local! { $vis static $name: $kind = const { $init }; }
