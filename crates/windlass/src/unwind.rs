@@ -1,39 +1,40 @@
-//! Panics of user code that must not leave the place where they happen.
+//! Catching panics of user code.
 //!
-//! Wakers, drops of values that nobody wants and the like run in the middle of our own work. Their
-//! panics are contained; a panic payload whose own drop panics is leaked rather than dropped again.
+//! Wakers, drops of user values and the like run in the middle of the library's own work. Their
+//! panics are caught and discarded; a panic payload whose own drop panics is leaked rather than dropped
+//! again.
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `f`; gives the payload of its panic.
+/// Runs `f`. Returns its result, or the payload of its panic.
 pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
-    // What `f` may have left half done is user data, which its owner sees as it would after a
-    // panic on its own thread; nothing of ours is lent to it.
+    // `f` borrows no data of the library. User data that it leaves half changed is seen by its owner as
+    // after a panic on its own thread.
     catch_unwind(AssertUnwindSafe(f))
 }
 
-/// Runs `f` and forgets its panic.
+/// Runs `f` and discards its panic.
 pub(crate) fn ignore_panic(f: impl FnOnce()) {
     if let Err(payload) = catch(f) {
         discard_payload(payload);
     }
 }
 
-/// Drops a value; a panic of its drop ends here.
+/// Drops a value, and discards a panic of its drop.
 pub(crate) fn discard<T>(value: T) {
     ignore_panic(|| drop(value));
 }
 
-/// Drops a panic's payload; a panic of *its* drop ends here too.
+/// Drops a panic's payload, and leaks the payload of a panic of *its* drop.
 pub(crate) fn discard_payload(payload: Box<dyn Any + Send>) {
     if let Err(again) = catch(|| drop(payload)) {
         std::mem::forget(again);
     }
 }
 
-/// A place for a value of the user's whose drop, should it panic, panics to nobody.
+/// A slot for a user's value that is [discarded](discard) when the slot is dropped.
 #[derive(Debug)]
 pub(crate) struct DiscardOnDrop<V>(ManuallyDrop<Option<V>>);
 
@@ -46,7 +47,7 @@ impl<V> DiscardOnDrop<V> {
         Self(ManuallyDrop::new(None))
     }
 
-    /// Keeps the value, in the place of one that was there.
+    /// Sets the value; discards the former one.
     pub(crate) fn put(&mut self, value: V) {
         if let Some(former) = self.0.replace(value) {
             discard(former);
@@ -65,7 +66,7 @@ impl<V> DiscardOnDrop<V> {
 impl<V> Drop for DiscardOnDrop<V> {
     #[inline]
     fn drop(&mut self) {
-        // Mostly empty by now, and then there is nothing to do, nor afterwards by the compiler.
+        // Mostly empty by now. `ManuallyDrop` spares the compiler's second check.
         if self.0.is_some() {
             discard(self.0.take());
         }

@@ -30,7 +30,11 @@ impl WorkQueue {
         downcast::<_, LinkedBlockingQueue<Task>>(queue)
             .map(|linked| Self::Linked(Arc::new(linked)))
             .or_else(|queue| downcast(queue).map(Self::Linked))
-            .unwrap_or_else(|queue| Self::Any(arc_dyn(queue, |queue| Arc::new(queue))))
+            .unwrap_or_else(|queue| {
+                Self::Any(arc_dyn(queue, |queue| {
+                    Arc::new(queue) as Arc<dyn BlockingQueue<Task>>
+                }))
+            })
     }
 
     /// Offers the task that `make` returns, created in its slot where the queue can do that. Returns

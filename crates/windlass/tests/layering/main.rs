@@ -99,7 +99,6 @@ const KNOWN_CYCLES: &[(&str, usize, &str)] = &[
         "deque/job: `Choice` and `Work` below both; shared calls spawn and shutdown, and is called by
         them: return what is to be done; executor/builder/common/completer: below the executor",
     ),
-    ("sync", 1, "mod.rs defines `spin_limit`, which std.rs uses, and `mutant`"),
     (
         "testing",
         1,
