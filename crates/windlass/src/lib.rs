@@ -62,7 +62,7 @@ pub mod error {
     pub use crate::pool::ConfigError;
     pub use crate::queue::{CapacityError, PutError, Unplaced};
     #[cfg(feature = "cron")]
-    pub use crate::scheduled::CronError;
+    pub use crate::scheduled::{CronError, ScheduleCronError};
     pub use crate::submit::InvokeError;
     pub use crate::task::{Cancellation, ExecutionError, Failure};
 }

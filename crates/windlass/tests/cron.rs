@@ -13,7 +13,7 @@ use chrono_tz::Europe::Berlin;
 use time::{HOUR, Log, pool_on, step};
 use windlass::clock::TestClock;
 use windlass::error::RejectionReason;
-use windlass::scheduled::{Cron, Period};
+use windlass::scheduled::{Cron, Period, ScheduleCronError};
 use windlass::{ExecutorService, Schedule};
 
 fn at(time: &str) -> SystemTime {
@@ -104,6 +104,89 @@ fn a_day_that_never_comes_is_refused() {
     let cron = Cron::parse("0 0 30 2 *", "UTC").unwrap();
     let refused = pool.schedule_periodic(Period::calendar(cron), || ());
     assert_eq!(refused.unwrap_err().reason(), RejectionReason::NeverDue);
+    pool.close();
+}
+
+#[test]
+fn five_to_seven_fields_and_nicknames_are_understood() {
+    let start = "2025-01-01T12:00:00Z";
+    let first = |expression| runs(expression, start, 1).remove(0);
+    let expected = [
+        // Minutes first, seconds first, a year last.
+        ("15 * * * *", "01-01 13:15:00 +0100"),
+        ("30 15 * * * *", "01-01 13:15:30 +0100"),
+        ("0 0 6 1 7 ? 2026", "07-01 06:00:00 +0200"),
+        // Ranges, steps, lists, names, either case.
+        ("0-30/10 * * * *", "01-01 13:10:00 +0100"),
+        ("*/20 * * * *", "01-01 13:20:00 +0100"),
+        ("5,7 14 * * *", "01-01 14:05:00 +0100"),
+        ("0 0 * FEB *", "02-01 00:00:00 +0100"),
+        ("0 0 * feb sat", "02-01 00:00:00 +0100"),
+        // Sunday is 0 and 7.
+        ("0 0 * * 0", "01-05 00:00:00 +0100"),
+        ("0 0 * * 7", "01-05 00:00:00 +0100"),
+        // The last day, the nearest weekday, the second and the last Friday.
+        ("0 0 L * *", "01-31 00:00:00 +0100"),
+        ("0 0 15W 2 *", "02-14 00:00:00 +0100"),
+        ("0 0 * * FRI#2", "01-10 00:00:00 +0100"),
+        ("0 0 * * FRI#L", "01-31 00:00:00 +0100"),
+        // Either of two restricted day fields, or both.
+        ("0 0 13 * FRI", "01-03 00:00:00 +0100"),
+        ("0 0 13 * +FRI", "06-13 00:00:00 +0200"),
+        ("@hourly", "01-01 14:00:00 +0100"),
+        ("@daily", "01-02 00:00:00 +0100"),
+        ("@weekly", "01-05 00:00:00 +0100"),
+        ("@monthly", "02-01 00:00:00 +0100"),
+        ("@yearly", "01-01 00:00:00 +0100"),
+        ("@annually", "01-01 00:00:00 +0100"),
+    ];
+    for (expression, time) in expected {
+        assert_eq!(first(expression), time, "{expression}");
+    }
+    for expression in [
+        "",
+        "* * * *",
+        "* * * * * * * *",
+        "@reboot",
+        "60 * * * *",
+        "* 24 * * *",
+    ] {
+        let error = Cron::parse(expression, "UTC").unwrap_err();
+        assert!(error.is_invalid_expression(), "{expression}");
+    }
+}
+
+#[test]
+fn an_expression_schedules_a_task_in_utc_or_in_a_zone() {
+    let noon = TestClock::starting_at(at("2025-01-01T12:00:00Z"));
+    let pool = pool_on(&noon, 1);
+    let utc = pool.schedule_cron("0 18 * * *", || ()).unwrap();
+    let berlin = pool
+        .schedule_cron_in("0 18 * * *", "Europe/Berlin", || ())
+        .unwrap();
+    assert_eq!((utc.delay(), berlin.delay()), (HOUR * 6, HOUR * 5));
+    drop(pool.shutdown_now());
+    pool.close();
+}
+
+#[test]
+fn an_expression_that_cannot_be_scheduled_is_told_from_a_refusal() {
+    let pool = pool_on(&TestClock::new(), 1);
+    let expression = pool.schedule_cron("61 * * * *", || ()).unwrap_err();
+    assert!(expression.is_invalid() && !expression.is_rejected());
+    let zone = pool.schedule_cron_in("* * * * *", "Atlantis/Capital", || ());
+    let ScheduleCronError::Invalid(zone) = zone.unwrap_err() else {
+        panic!("the zone does not exist");
+    };
+    assert!(zone.is_unknown_time_zone());
+    let never = pool.schedule_cron("0 0 30 2 *", || ()).unwrap_err();
+    let ScheduleCronError::Rejected(never) = never else {
+        panic!("{never}");
+    };
+    assert_eq!(never.reason(), RejectionReason::NeverDue);
+    pool.shutdown();
+    let late = pool.schedule_cron("* * * * *", || ()).unwrap_err();
+    assert!(late.is_rejected());
     pool.close();
 }
 

@@ -7,14 +7,33 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
+use croner::parser::{CronParser, Seconds, Year};
 
+use super::handle::ScheduledHandle;
 use super::period::Calendar;
+use crate::executor::RejectedExecution;
 
 /// A cron expression in a time zone.
 ///
-/// Five fields, or six with seconds first; `L`, `#` and `W` as croner has them. Where daylight saving
-/// leaves an hour out, a fixed time in it comes when the gap ends; where an hour comes twice, the first
-/// time. What runs every hour or more often has the same pause between its runs all the time.
+/// | fields | form |
+/// |---|---|
+/// | 5 | `minute hour day-of-month month day-of-week` |
+/// | 6 | `second minute hour day-of-month month day-of-week` |
+/// | 7 | `second minute hour day-of-month month day-of-week year` |
+///
+/// A field is `*`, a number, a range `1-5`, a step `*/20` or `0-30/10`, or a list of these. Months and
+/// days of the week have English names too, `JAN` and `MON`, in upper or lower case; Sunday is 0 or 7.
+/// `?` in a day field means `*`.
+///
+/// A day of the month may be `L`, the last, or `15W`, the weekday nearest to the 15th. A day of the
+/// week may be `FRI#2`, the second Friday of the month, or `FRI#L`, the last. Where both day fields are
+/// restricted, a day needs to match one of them; with a `+` before the day of the week, both.
+///
+/// `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily` and `@hourly` are expressions too.
+///
+/// Where daylight saving skips an hour, a fixed time in it is due when the gap ends; where an hour
+/// repeats, a fixed time in it is due the first time only. What is due every hour or more often has
+/// the same distance between its runs throughout.
 ///
 /// ```
 /// use windlass::scheduled::{Cron, Period};
@@ -31,25 +50,139 @@ pub struct Cron {
     zone: Tz,
 }
 
-/// A cron expression or time zone that is not one.
+/// Why a text is not a [`Cron`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CronError(String);
+#[non_exhaustive]
+pub enum CronError {
+    /// The expression is not valid.
+    InvalidExpression {
+        /// The expression.
+        expression: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The time zone is not in the IANA database.
+    UnknownTimeZone {
+        /// The name of the zone.
+        zone: String,
+    },
+}
+
+impl CronError {
+    /// Returns whether the expression is not valid.
+    #[must_use]
+    pub const fn is_invalid_expression(&self) -> bool {
+        matches!(self, Self::InvalidExpression { .. })
+    }
+
+    /// Returns whether the time zone is unknown.
+    #[must_use]
+    pub const fn is_unknown_time_zone(&self) -> bool {
+        matches!(self, Self::UnknownTimeZone { .. })
+    }
+}
+
+impl fmt::Display for CronError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidExpression {
+                expression,
+                message,
+            } => write!(f, "{expression}: {message}"),
+            Self::UnknownTimeZone { zone } => write!(f, "{zone}: unknown time zone"),
+        }
+    }
+}
+
+impl Error for CronError {}
+
+/// Why [`schedule_cron`](super::Schedule::schedule_cron) did not schedule.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ScheduleCronError {
+    /// The expression or the time zone is not valid; the closure was dropped.
+    Invalid(CronError),
+    /// The executor rejected the task, which is inside with its handle.
+    Rejected(RejectedExecution<ScheduledHandle<()>>),
+}
+
+impl ScheduleCronError {
+    /// Returns whether the expression or the time zone is not valid.
+    #[must_use]
+    pub const fn is_invalid(&self) -> bool {
+        matches!(self, Self::Invalid(_))
+    }
+
+    /// Returns whether the executor rejected the task.
+    #[must_use]
+    pub const fn is_rejected(&self) -> bool {
+        matches!(self, Self::Rejected(_))
+    }
+}
+
+impl fmt::Display for ScheduleCronError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::Rejected(rejected) => rejected.fmt(f),
+        }
+    }
+}
+
+impl Error for ScheduleCronError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Invalid(error) => Some(error),
+            Self::Rejected(rejected) => Some(rejected),
+        }
+    }
+}
+
+impl From<CronError> for ScheduleCronError {
+    fn from(error: CronError) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+impl From<RejectedExecution<ScheduledHandle<()>>> for ScheduleCronError {
+    fn from(rejected: RejectedExecution<ScheduledHandle<()>>) -> Self {
+        Self::Rejected(rejected)
+    }
+}
 
 impl Cron {
-    /// Reads an expression; the zone is a name of the IANA database, such as `Europe/Berlin`.
+    /// Parses an expression; the zone is a name of the IANA database, such as `Europe/Berlin`.
     ///
     /// # Errors
     ///
-    /// [`CronError`], which says what is wrong.
+    /// [`CronError`].
     pub fn parse(expression: &str, zone: &str) -> Result<Self, CronError> {
-        let zone = Tz::from_str(zone).map_err(|error| CronError(format!("{zone}: {error}")))?;
-        let parser = croner::parser::CronParser::builder()
-            .seconds(croner::parser::Seconds::Optional)
+        let zone = Tz::from_str(zone).map_err(|_| CronError::UnknownTimeZone {
+            zone: zone.to_owned(),
+        })?;
+        Self::parse_in(expression, zone)
+    }
+
+    fn parse_in(expression: &str, zone: Tz) -> Result<Self, CronError> {
+        let parser = CronParser::builder()
+            .seconds(Seconds::Optional)
+            .year(Year::Optional)
             .build();
-        let expression = parser
-            .parse(expression)
-            .map_err(|error| CronError(format!("{expression}: {error}")))?;
+        let parsed = parser.parse(expression);
+        let expression = parsed.map_err(|error| CronError::InvalidExpression {
+            expression: expression.to_owned(),
+            message: error.to_string(),
+        })?;
         Ok(Self { expression, zone })
+    }
+}
+
+/// Parses an expression in UTC.
+impl FromStr for Cron {
+    type Err = CronError;
+
+    fn from_str(expression: &str) -> Result<Self, CronError> {
+        Self::parse_in(expression, Tz::UTC)
     }
 }
 
@@ -60,11 +193,3 @@ impl Calendar for Cron {
         Some(next.with_timezone(&Utc).into())
     }
 }
-
-impl fmt::Display for CronError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for CronError {}

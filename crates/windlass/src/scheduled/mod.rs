@@ -50,7 +50,7 @@ mod submission;
 
 pub use builder::Builder;
 #[cfg(feature = "cron")]
-pub use cron::{Cron, CronError};
+pub use cron::{Cron, CronError, ScheduleCronError};
 pub use executor::ScheduledThreadPoolExecutor;
 pub use handle::ScheduledHandle;
 pub use period::{Calendar, MissedRuns, Period};

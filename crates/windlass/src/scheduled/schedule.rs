@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
+#[cfg(feature = "cron")]
+use super::cron::{Cron, ScheduleCronError};
 use super::handle::ScheduledHandle;
 use super::period::Period;
 use super::service::ScheduledExecutorService;
@@ -194,6 +196,52 @@ pub trait Schedule: ScheduledExecutorService {
         let body = move || body().map_err(Failure::from_error);
         let builder = self.prepare(TaskBuilder::new());
         self.scheduled_pool().submit_periodic(builder, period, body)
+    }
+
+    /// Runs the closure at the times of a cron expression in UTC; see [`Cron`] for its form.
+    ///
+    /// For a fallible closure, use [`schedule_periodic_fallible`](Self::schedule_periodic_fallible)
+    /// with `Period::calendar(Cron::parse(..)?)`.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = ScheduledThreadPoolExecutor::new(1);
+    /// let report = pool.schedule_cron("30 6 * * MON-FRI", || println!("good morning")).unwrap();
+    /// assert!(report.is_periodic());
+    /// assert!(pool.schedule_cron("half past six", || ()).unwrap_err().is_invalid());
+    /// # pool.shutdown();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScheduleCronError::Invalid`] if the expression is not valid, else as
+    /// [`schedule_periodic`](Self::schedule_periodic).
+    #[cfg(feature = "cron")]
+    fn schedule_cron(
+        &self,
+        expression: &str,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
+        let cron: Cron = expression.parse()?;
+        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
+    }
+
+    /// Runs the closure at the times of a cron expression in a time zone of the IANA database, such
+    /// as `Europe/Berlin`.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_cron`](Self::schedule_cron); also for an unknown time zone.
+    #[cfg(feature = "cron")]
+    fn schedule_cron_in(
+        &self,
+        expression: &str,
+        zone: &str,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
+        let cron = Cron::parse(expression, zone)?;
+        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
     }
 }
 
