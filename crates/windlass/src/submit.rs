@@ -54,6 +54,48 @@ pub trait Submit: Executor {
         )
     }
 
+    /// Runs the closure with this input some time; returns the id of the task.
+    ///
+    /// If the executor rejects the task, the input can be taken back, with
+    /// [`RejectedExecution::into_input`]; and likewise from a task that `shutdown_now` returns, with
+    /// [`Task::into_input`].
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn execute_with<I: Send + 'static>(
+        &self,
+        input: I,
+        body: impl FnOnce(I) + Send + 'static,
+    ) -> Result<TaskId, RejectedExecution> {
+        let task = self
+            .prepare(TaskBuilder::new())
+            .build_with_input(input, body);
+        let id = task.id();
+        self.execute_task(task).map(|()| id)
+    }
+
+    /// Runs the closure with this input some time; returns the handle to its value.
+    ///
+    /// If the executor rejects the task, the input can be taken back, with
+    /// [`RejectedExecution::into_input`]; and likewise from a task that `shutdown_now` returns, with
+    /// [`Task::into_input`].
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit_with<I: Send + 'static, T: Send + 'static>(
+        &self,
+        input: I,
+        body: impl FnOnce(I) -> T + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        send(
+            self,
+            self.prepare(TaskBuilder::new())
+                .build_with_input_and_handle(input, body),
+        )
+    }
+
     /// Runs the closure some time; gives the handle to a value that is known already.
     ///
     /// # Errors

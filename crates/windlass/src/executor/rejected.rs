@@ -114,6 +114,40 @@ impl<H> RejectedExecution<H> {
         (self.task, self.handle)
     }
 
+    /// Converts the rejection into the input of the task, where it was submitted with one; see
+    /// [`Submit::submit_with`](crate::Submit::submit_with). The handle is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The rejection, if the task has no input of this type.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// pool.shutdown();
+    /// let lines = vec![String::from("not cloned")];
+    /// let rejected = pool.submit_with(lines, |lines| lines.len()).unwrap_err();
+    /// let lines: Vec<String> = rejected.into_input().unwrap();
+    /// assert_eq!(lines, ["not cloned"]);
+    /// ```
+    pub fn into_input<I: 'static>(self) -> Result<I, Self> {
+        let Self {
+            task,
+            handle,
+            reason,
+            executor,
+            source,
+        } = self;
+        task.into_input().map_err(|task| Self {
+            task,
+            handle,
+            reason,
+            executor,
+            source,
+        })
+    }
+
     /// Drops the handle, and keeps the rejection of the task.
     pub(crate) fn without_handle(self) -> RejectedExecution {
         let Self {

@@ -1,6 +1,9 @@
 //! The code of a task: for one run, or for any number of runs.
 
+use std::any::Any;
+
 use super::error::Failure;
+use crate::unwind::discard;
 
 /// The code of a task.
 pub(super) trait Body<T>: Send {
@@ -12,6 +15,22 @@ pub(super) trait Body<T>: Send {
 
     /// Runs it without keeping a result, where it can be repeated.
     fn run_again(&mut self) -> Result<(), Failure>;
+
+    /// Returns whether bodies of this type have an input of type `I`, where `place` is an `Option<I>`.
+    fn has_input(place: &dyn Any) -> bool {
+        let _ = place;
+        false
+    }
+
+    /// Moves its input into `place`, an `Option<I>`, if it has an input of type `I`; returns the body
+    /// otherwise.
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
+    where
+        Self: Sized,
+    {
+        let _ = place;
+        Err(self)
+    }
 }
 
 /// A body that runs once and cannot fail except by a panic.
@@ -19,6 +38,18 @@ pub(super) struct Call<F>(pub(super) F);
 
 /// A body that runs once.
 pub(super) struct Once<F>(pub(super) F);
+
+/// A body that runs once, with an input that can be taken back before.
+pub(super) struct WithInput<I, F> {
+    input: I,
+    body: F,
+}
+
+impl<I, F> WithInput<I, F> {
+    pub(super) fn new(input: I, body: F) -> Self {
+        Self { input, body }
+    }
+}
 
 /// A body that can run any number of times.
 pub(super) struct Repeating<F>(pub(super) F);
@@ -46,6 +77,36 @@ impl<T, F: FnOnce() -> Result<T, Failure> + Send> Body<T> for Once<F> {
 
     fn run_again(&mut self) -> Result<(), Failure> {
         unreachable!("nobody runs a body again that does not repeat")
+    }
+}
+
+impl<T, I, F> Body<T> for WithInput<I, F>
+where
+    I: Send + 'static,
+    F: FnOnce(I) -> T + Send,
+{
+    const REPEATS: bool = false;
+
+    #[inline]
+    fn run_once(self) -> Result<T, Failure> {
+        Ok((self.body)(self.input))
+    }
+
+    fn run_again(&mut self) -> Result<(), Failure> {
+        unreachable!("nobody runs a body again that does not repeat")
+    }
+
+    fn has_input(place: &dyn Any) -> bool {
+        place.is::<Option<I>>()
+    }
+
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let Some(place) = place.downcast_mut::<Option<I>>() else {
+            return Err(self);
+        };
+        *place = Some(self.input);
+        discard(self.body);
+        Ok(())
     }
 }
 

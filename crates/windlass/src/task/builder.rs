@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
-use super::body::{Body, Call, Once, Repeating};
+use super::body::{Body, Call, Once, Repeating, WithInput};
 use super::cell::Cell;
 use super::error::Failure;
 use super::handle::TaskHandle;
@@ -103,6 +103,28 @@ impl TaskBuilder {
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
         self.halves(Once(body), ())
+    }
+
+    /// Creates the task, without a handle, with an input that can be taken back until it runs.
+    #[inline]
+    pub(crate) fn build_with_input<I: Send + 'static>(
+        self,
+        input: I,
+        body: impl FnOnce(I) + Send + 'static,
+    ) -> Task {
+        let body = WithInput::new(input, body);
+        Task::of_body(TaskId::next(), self.attributes, body)
+    }
+
+    /// Creates the task, and the handle to its value, with an input that can be taken back until it
+    /// runs.
+    #[inline]
+    pub(crate) fn build_with_input_and_handle<I: Send + 'static, T: Send + 'static>(
+        self,
+        input: I,
+        body: impl FnOnce(I) -> T + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        self.halves(WithInput::new(input, body), ())
     }
 
     /// Creates a task with a timer, and its handle.

@@ -1,8 +1,8 @@
 //! The closure, then the result: one allocation for all of a submitted task.
 //!
 //! Who may touch what is decided by the [`State`](super::state::State) alone. The *content* is first the
-//! body. It belongs to the winner of `start`, or, while no thread has started, to the winner of `cancel`
-//! or `claim`. The runner takes the body out and writes the outcome in its place before it publishes
+//! body. It belongs to the winner of `start`, or, while no thread has started, to the winner of `cancel`,
+//! `withdraw` or `claim`. The runner takes the body out and writes the outcome in its place before it publishes
 //! `DONE` without `CANCELLED` and `CLAIMED`; afterwards the outcome is only read. The winner of `claim`
 //! writes to a place apart, the [`Completion`](super::completion::Completion), before it publishes
 //! `DONE` with `CLAIMED`: so runner and claimer never write to the same place.
@@ -12,6 +12,7 @@
     reason = "a lock around body and outcome would cost more than the rest of a submission"
 )]
 
+use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::state::{
     CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Snapshot,
-    Started,
+    Started, Withdrawn,
 };
 use super::timer::{MaybeTimer, Timer};
 use super::waiters::Callbacks;
@@ -130,8 +131,8 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
     fn take_content(&self) -> Option<Content<T, B>> {
         self.content.with_mut(|content| {
-            // SAFETY: the caller owns the content: as the winner of `start`, or of `cancel` or
-            // `claim` over a task that was not running, or as the only reader of its outcome.
+            // SAFETY: the caller owns the content: as the winner of `start`, or of `cancel`, `withdraw`
+            // or `claim` over a task that was not running, or as the only reader of its outcome.
             unsafe { (*content).take() }
         })
     }
@@ -190,6 +191,32 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
             discard(self.take_content());
         }
         callbacks
+    }
+
+    /// Notifies the pool and calls the callbacks of a task that was cancelled, after the runner was
+    /// interrupted and the waiters woken: both may take their time.
+    fn notify_cancelled(&self, callbacks: Callbacks) {
+        if let Some(timer) = self.timer.timer() {
+            ignore_panic(|| timer.notify_cancelled(self.head.header().id()));
+        }
+        self.head.call(callbacks);
+    }
+
+    /// Cancels the task and moves the input of its body into `place`, an `Option<I>`. Returns false, and
+    /// changes nothing, if the body has no input of type `I`, or has started, or is gone.
+    pub(super) fn take_input(&self, place: &mut dyn Any) -> bool {
+        if !B::has_input(place) {
+            return false;
+        }
+        let reason = self.head.state().drop_reason();
+        let Withdrawn::Won { awaited } = self.head.state.withdraw(reason) else {
+            return false;
+        };
+        let callbacks = self.head.wake_if(awaited);
+        let taken = self.take_body().map(|body| body.take_input(place));
+        debug_assert!(matches!(taken, Some(Ok(()))), "the withdrawn body has it");
+        ignore_panic(|| self.notify_cancelled(callbacks));
+        true
     }
 }
 
@@ -256,11 +283,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
                 self.head.interrupt_and_wake(awaited, deliver)
             }
         };
-        // After the runner was interrupted and the waiters woken: the pool may take its time.
-        if let Some(timer) = self.timer.timer() {
-            ignore_panic(|| timer.notify_cancelled(self.head.header().id()));
-        }
-        self.head.call(callbacks);
+        self.notify_cancelled(callbacks);
         true
     }
 

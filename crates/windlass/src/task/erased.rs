@@ -11,6 +11,7 @@
     reason = "a value of a type that the compiler does not know is kept inline"
 )]
 
+use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr;
 
@@ -31,6 +32,12 @@ pub(super) trait Erase: Send + 'static {
 
     /// Returns its cell, if it is a task with a handle.
     fn cell(&self) -> Option<&dyn Runnable>;
+
+    /// Drops it unrun and moves its input into `place`, an `Option<I>`, if it has an input of type `I`
+    /// and has not started; returns it otherwise.
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
+    where
+        Self: Sized;
 }
 
 type Words = [MaybeUninit<usize>; 3];
@@ -40,6 +47,7 @@ struct VTable {
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
     cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
+    take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
 }
 
 /// The value and its virtual functions.
@@ -100,6 +108,18 @@ impl Erased {
         let run = this.vtable.run;
         // SAFETY: the value is there, and `Emptied` keeps it from being used again.
         Some(unsafe { run(&raw mut this.data) })
+    }
+
+    /// Drops the value unrun and moves its input into `place`; see [`Erase::take_input`].
+    pub(super) fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let mut this = ManuallyDrop::new(self);
+        let take_input = this.vtable.take_input;
+        // SAFETY: the value is there, and `ManuallyDrop` keeps it from being used again if it is taken.
+        if unsafe { take_input(&raw mut this.data, place) } {
+            Ok(())
+        } else {
+            Err(ManuallyDrop::into_inner(this))
+        }
     }
 
     pub(super) fn header(&self) -> Option<&Header> {
@@ -175,6 +195,7 @@ impl<R: Erase> Table<R> {
         abandon: Self::abandon,
         header: Self::header,
         cell: Self::cell,
+        take_input: Self::take_input,
     };
 
     /// # Safety
@@ -211,5 +232,21 @@ impl<R: Erase> Table<R> {
         // SAFETY: by the contract of this function.
         let value = unsafe { &*data.as_ptr().cast::<R>() };
         value.cell()
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`, which is not used afterwards if this returns true.
+    unsafe fn take_input(data: *mut Words, place: &mut dyn Any) -> bool {
+        // SAFETY: by the contract of this function; if the value is not taken, it is written back.
+        let value = unsafe { ptr::read(data.cast::<R>()) };
+        match value.take_input(place) {
+            Ok(()) => true,
+            Err(value) => {
+                // SAFETY: it was read from there.
+                unsafe { ptr::write(data.cast::<R>(), value) };
+                false
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What a [`Task`](super::Task) can be: a closure, inline or boxed, or a reference to a cell.
 
+use std::any::Any;
+
 use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
@@ -65,6 +67,9 @@ impl<B: Body<()> + 'static> Erase for Inline<B> {
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        self.0.take_input(place).map_err(Self)
+    }
 }
 
 /// A body in a recycled block.
@@ -83,6 +88,14 @@ impl<B: Body<()> + 'static> Erase for Recycled<B> {
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        if !B::has_input(place) {
+            return Err(self);
+        }
+        let taken = self.0.into_inner().take_input(place);
+        debug_assert!(taken.is_ok(), "the type of the input was checked");
+        Ok(())
+    }
 }
 
 /// A body that is too large for a block.
@@ -100,6 +113,11 @@ impl<B: Body<()> + 'static> Erase for Boxed<B> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         None
+    }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        (*self.0)
+            .take_input(place)
+            .map_err(|body| Self(Box::new(body)))
     }
 }
 
@@ -124,6 +142,11 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let WithHeader { header, body } = *self.0;
+        let taken = body.take_input(place);
+        taken.map_err(|body| Self(Box::new(WithHeader { header, body })))
+    }
 }
 
 /// The half that runs of a task with a handle.
@@ -142,6 +165,13 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B
     fn cell(&self) -> Option<&dyn Runnable> {
         Some(&*self.0)
     }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        if self.0.take_input(place) {
+            Ok(())
+        } else {
+            Err(self)
+        }
+    }
 }
 
 /// A task that others may run too.
@@ -159,6 +189,9 @@ impl<R: Runnable + 'static> Erase for Shared<R> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         Some(&self.0)
+    }
+    fn take_input(self, _: &mut dyn Any) -> Result<(), Self> {
+        Err(self)
     }
 }
 

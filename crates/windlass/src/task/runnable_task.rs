@@ -1,15 +1,16 @@
 //! The half of a task that runs.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::attributes::Attributes;
-use super::body::{Body, Call};
+use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
 use super::erased::{Erased, ErasedSink};
-use super::error::Cancellation;
+use super::error::{Cancellation, Failure};
 use super::header::Header;
 use super::id::TaskId;
 use super::kinds;
@@ -144,6 +145,35 @@ impl Task {
         self.set_drop_reason(reason);
     }
 
+    /// Converts the task into the input that it was submitted with; see
+    /// [`Submit::submit_with`](crate::Submit::submit_with). Its handle, if it has one, is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// The task, if it has no input of this type, or was cancelled.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// pool.shutdown();
+    /// let rejected = pool.execute_with(String::from("input"), |_| ()).unwrap_err();
+    /// let input: String = rejected.into_task().into_input().unwrap();
+    /// assert_eq!(input, "input");
+    /// ```
+    pub fn into_input<I: 'static>(self) -> Result<I, Self> {
+        let mut place: Option<I> = None;
+        self.take_input(&mut place)?;
+        Ok(place.expect("an input that was taken is in its place"))
+    }
+
+    /// Moves the input into `place`, an `Option<I>`.
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let Self { erased, id } = self;
+        let taken = erased.take_input(place);
+        taken.map_err(|erased| Self { erased, id })
+    }
+
     /// Sets the reason that the handle reports if the task is dropped unrun.
     pub(crate) fn set_drop_reason(&self, reason: Cancellation) {
         if let Some(cell) = self.erased.cell() {
@@ -157,8 +187,8 @@ impl Task {
             self
         } else {
             let id = self.id;
-            let boxed = kinds::erase_headed(Header::new(id, None), Call(move || self.run()));
-            Self { erased: boxed, id }
+            let erased = kinds::erase_headed(Header::new(id, None), Nested(self));
+            Self { erased, id }
         };
         if let Some(header) = task.header() {
             header.set_queued_at(at);
@@ -224,6 +254,26 @@ impl Task {
     }
 }
 
+/// A task as the body of another one, which has a header.
+struct Nested(Task);
+
+impl Body<()> for Nested {
+    const REPEATS: bool = false;
+
+    fn run_once(self) -> Result<(), Failure> {
+        self.0.run();
+        Ok(())
+    }
+
+    fn run_again(&mut self) -> Result<(), Failure> {
+        unreachable!("nobody runs a body again that does not repeat")
+    }
+
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        self.0.take_input(place).map_err(Self)
+    }
+}
+
 impl From<&Task> for TaskId {
     fn from(task: &Task) -> Self {
         task.id()
@@ -238,5 +288,65 @@ impl fmt::Debug for Task {
             shown.field("name", &name);
         }
         shown.finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use crate::sync::atomic::{AtomicU32, Ordering};
+    use crate::sync::{model, thread};
+    use crate::task::{TaskBuilder, TaskHandle};
+
+    /// An input that counts its drops.
+    struct Input(Arc<AtomicU32>);
+
+    impl Drop for Input {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the input of a task while another thread uses its handle; returns whether the input was
+    /// taken, whether the task ran, and what the other thread returned.
+    fn race(other: impl FnOnce(&TaskHandle<()>) -> bool + Send + 'static) -> (bool, bool, bool) {
+        let (drops, runs) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let (input, ran) = (Input(Arc::clone(&drops)), Arc::clone(&runs));
+        let body = move |_: Input| {
+            ran.fetch_add(1, Ordering::Relaxed);
+        };
+        let (task, handle) = TaskBuilder::new().build_with_input_and_handle(input, body);
+        let user = thread::Builder::new().spawn(move || {
+            let answer = other(&handle);
+            (handle, answer)
+        });
+        let taken = task.into_input::<Input>();
+        let was_taken = taken.is_ok();
+        let (handle, answer) = user.unwrap().join().unwrap();
+        assert!(!was_taken || drops.load(Ordering::Relaxed) == 0);
+        drop(taken);
+        assert!(handle.is_done());
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        (was_taken, runs.load(Ordering::Relaxed) == 1, answer)
+    }
+
+    #[test]
+    fn an_input_is_taken_back_or_dropped_by_a_canceller_never_both() {
+        model(|| {
+            let (taken, ran, cancelled) = race(TaskHandle::cancel);
+            assert!(taken ^ cancelled && !ran);
+        });
+    }
+
+    #[test]
+    fn an_input_is_taken_back_or_used_by_a_run_never_both() {
+        model(|| {
+            let (taken, ran, _) = race(|handle| {
+                handle.run_here();
+                true
+            });
+            assert!(taken ^ ran);
+        });
     }
 }

@@ -162,6 +162,16 @@ pub(super) enum Cancelled {
     Running { awaited: bool },
 }
 
+/// The outcome of [`State::withdraw`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Withdrawn {
+    /// It had not started, and is cancelled; the caller owns the body.
+    Won { awaited: bool },
+    /// It has started, or is done or claimed.
+    Lost,
+}
+
 /// The outcome of [`State::announce_wait`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -343,6 +353,28 @@ impl State {
                 awaited: before.is_awaited(),
             },
             Ok(before) => Cancelled::Unstarted {
+                awaited: before.is_awaited(),
+            },
+        }
+    }
+
+    /// Cancels the task, unless it has started or is done.
+    pub(super) fn withdraw(&self, reason: Cancellation) -> Withdrawn {
+        let cancelled = DONE | CANCELLED | (reason.code() << REASON_SHIFT);
+        // Mutant: a task is withdrawn while it runs.
+        let running = if mutant!("task_withdraw_running") {
+            0
+        } else {
+            RUNNING
+        };
+        let update = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+                (now & (running | DONE | CLAIMED) == 0).then_some(now | cancelled)
+            });
+        match update.map(Snapshot) {
+            Err(_) => Withdrawn::Lost,
+            Ok(before) => Withdrawn::Won {
                 awaited: before.is_awaited(),
             },
         }
