@@ -128,7 +128,7 @@ groups! {
         an_unbounded_queue_reports_no_bound_at_any_size
     }
     rendezvous RENDEZVOUS {
-        a_pending_interrupt_does_not_stop_a_meeting
+        a_pending_interrupt_does_not_stop_a_handoff
         a_queue_that_holds_nothing_looks_empty_and_full_at_once
     }
     sequential SEQUENTIAL {

@@ -1,8 +1,8 @@
-//! Places where test threads wait for each other.
+//! A gate and a latch, at which test threads wait.
 
 use std::sync::Arc;
 
-use super::PATIENCE;
+use super::patience::{PATIENCE, until};
 use crate::interrupt::Interrupted;
 use crate::sync::clock::Clock;
 use crate::sync::{Deadline, Mutex};
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,7 +63,7 @@ impl Gate {
         }
     }
 
-    /// Waits until the gate is open, whatever interrupts come; they stay pending.
+    /// Waits until the gate is open, without ending at an interrupt, which stays pending.
     ///
     /// # Panics
     ///
@@ -78,7 +78,7 @@ impl Gate {
         }
     }
 
-    /// How many threads wait at the gate.
+    /// Returns how many threads wait at the gate.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.0.lock().waiters.len()
@@ -88,9 +88,9 @@ impl Gate {
     ///
     /// # Panics
     ///
-    /// If they do not come within [`PATIENCE`].
+    /// If they do not within [`PATIENCE`].
     pub fn await_waiting(&self, count: usize) {
-        super::until("threads at the gate", || self.waiting() >= count);
+        until("threads at the gate", || self.waiting() >= count);
     }
 
     fn wait(&self) -> WaitOutcome {
@@ -130,7 +130,7 @@ pub struct Latch {
 }
 
 impl Latch {
-    /// A latch that opens after `count` count-downs.
+    /// Creates a latch that opens after `count` count-downs.
     #[must_use]
     pub fn new(count: usize) -> Self {
         let zero = Gate::new();
@@ -143,7 +143,7 @@ impl Latch {
         }
     }
 
-    /// Counts down by one; below zero nothing happens.
+    /// Counts down by one; at zero it does nothing.
     pub fn count_down(&self) {
         let reached_zero = {
             let mut left = self.left.lock();
@@ -156,13 +156,13 @@ impl Latch {
         }
     }
 
-    /// How many count-downs are left.
+    /// Returns how many count-downs are left.
     #[must_use]
     pub fn count(&self) -> usize {
         *self.left.lock()
     }
 
-    /// Waits for zero, whatever interrupts come; they stay pending.
+    /// Waits for zero, without ending at an interrupt, which stays pending.
     ///
     /// # Panics
     ///

@@ -1,6 +1,6 @@
 //! Waiting for threads: until they wait on a queue, or until they have ended.
 
-use super::{PATIENCE, join_within, until};
+use super::patience::{PATIENCE, join_within, until};
 use crate::interrupt::JoinHandle;
 use crate::queue::{BlockingQueue, Waiting};
 
@@ -8,7 +8,7 @@ use crate::queue::{BlockingQueue, Waiting};
 ///
 /// # Panics
 ///
-/// If it does not come to that within [`PATIENCE`].
+/// If they do not within [`PATIENCE`].
 ///
 /// ```
 /// use windlass::queue::{BlockingQueue, SynchronousQueue};
@@ -22,31 +22,31 @@ use crate::queue::{BlockingQueue, Waiting};
 /// });
 /// ```
 pub fn await_takers<T: Send>(queue: &(impl BlockingQueue<T> + ?Sized), count: usize) {
-    until("takers that wait", || figures(queue).takers == count);
+    until("takers that wait", || waiting(queue).takers == count);
 }
 
 /// Waits until exactly `count` threads wait on the queue for room or for a receipt.
 ///
 /// # Panics
 ///
-/// If it does not come to that within [`PATIENCE`].
+/// If they do not within [`PATIENCE`].
 pub fn await_putters<T: Send>(queue: &(impl BlockingQueue<T> + ?Sized), count: usize) {
-    until("putters that wait", || figures(queue).putters == count);
+    until("putters that wait", || waiting(queue).putters == count);
 }
 
-fn figures<T: Send>(queue: &(impl BlockingQueue<T> + ?Sized)) -> Waiting {
+fn waiting<T: Send>(queue: &(impl BlockingQueue<T> + ?Sized)) -> Waiting {
     queue
         .waiting()
         .expect("this queue does not count who waits")
 }
 
-/// Waits for a thread to end and gives its value.
+/// Waits for a thread to end. Returns its value.
 ///
 /// # Panics
 ///
 /// If it does not end within [`PATIENCE`] (the thread is left behind), or
 /// panicked itself.
-#[expect(clippy::must_use_candidate, reason = "many a thread has no value")]
+#[expect(clippy::must_use_candidate, reason = "many threads have no value")]
 pub fn join<T>(what: &str, thread: JoinHandle<T>) -> T {
     join_within(PATIENCE, what, thread)
 }

@@ -1,13 +1,10 @@
-//! Checks of how much a queue holds, and says that it holds.
+//! Checks of how much a queue holds and reports.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::item::Element;
-use super::stage::{
-    MIXED, assert_holds, element, number, numbers, peeked, poll, poll_all, shown_elements, sorted,
-    told,
-};
+use super::calls::{MIXED, assert_holds, numbered, peeked, poll, poll_all, shown_elements, sorted};
+use super::item::{Element, element, number, numbers};
 use super::subject::{SIZE, Subject};
 use crate::queue::{BlockingQueueExt, PutError};
 
@@ -38,7 +35,7 @@ pub(super) fn an_unbounded_queue_reports_no_bound_at_any_size<T: Element>(subjec
     let queue = subject.empty();
     for number in 0..1000 {
         assert_eq!(queue.remaining_capacity(), None);
-        assert_eq!(told(queue.offer(element(number))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(number))), Ok(()));
     }
     assert_eq!(queue.len(), 1000);
     assert_eq!(queue.remaining_capacity(), None);
@@ -49,7 +46,7 @@ pub(super) fn a_queue_that_holds_nothing_looks_empty_and_full_at_once<T: Element
 ) {
     let queue = subject.empty();
     assert_eq!((queue.len(), queue.remaining_capacity()), (0, Some(0)));
-    let putter = Subject::spawn(&queue, |queue| told(queue.put(element(9))));
+    let putter = Subject::spawn(&queue, |queue| numbered(queue.put(element(9))));
     subject.await_putters(&queue, 1);
     assert_eq!((queue.len(), queue.remaining_capacity()), (0, Some(0)));
     assert_eq!(peeked(&*queue), None);
@@ -83,7 +80,7 @@ pub(super) fn length_and_room_add_up_after_every_step<T: Element>(subject: &Subj
             (held, Some(SIZE - held)),
             "on the way up"
         );
-        assert_eq!(told(queue.offer(element(held as u64))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(held as u64))), Ok(()));
     }
     for held in (0..SIZE).rev() {
         assert_eq!(
@@ -99,7 +96,7 @@ pub(super) fn length_and_room_add_up_after_every_step<T: Element>(subject: &Subj
 pub(super) fn offer_gives_the_element_back_when_full<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
     for attempt in 0..3 {
-        let answer = told(queue.offer(element(10 + attempt)));
+        let answer = numbered(queue.offer(element(10 + attempt)));
         assert_eq!(answer, Err(PutError::Full(10 + attempt)));
     }
     assert_holds(&*queue, &held);
@@ -134,7 +131,7 @@ pub(super) fn offers_in_bulk_give_back_what_found_no_room<T: Element>(subject: &
 pub(super) fn put_does_not_wait_while_there_is_room<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
     for (at, wanted) in MIXED.into_iter().enumerate() {
-        assert_eq!(told(queue.put(element(wanted))), Ok(()));
+        assert_eq!(numbered(queue.put(element(wanted))), Ok(()));
         assert!(queue.contains(&mut |element| number(element) == wanted));
         assert_eq!(queue.len(), at + 1);
     }

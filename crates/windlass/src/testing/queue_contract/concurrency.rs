@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::item::{Element, Item};
-use super::stage::{
-    assert_each_once, assert_holds, element, number, numbers, peeked, poll, shown_elements, sorted,
-    take, told,
+use super::calls::{
+    assert_each_once, assert_holds, numbered, peeked, poll, shown_elements, sorted, take,
 };
-use super::subject::{Face, Order, Queue, Storage, Subject};
+use super::item::{Element, Item, element, number, numbers};
+use super::subject::{DynQueue, Order, Queue, Storage, Subject};
 use crate::queue::{BlockingQueueExt, PutError};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::thread::yield_now;
-use crate::testing::DropCounter;
+use crate::testing::drop_counter::DropCounter;
 
 pub(super) fn a_traversal_beside_changes_shows_only_what_is_queued<T: Element>(
     subject: &Subject<T>,
@@ -21,7 +20,7 @@ pub(super) fn a_traversal_beside_changes_shows_only_what_is_queued<T: Element>(
     let queue = subject.holding(&STAY);
     let changer = Subject::spawn(&queue, |queue| {
         for passing in 100..400 {
-            assert_eq!(told(queue.put(element(passing))), Ok(()));
+            assert_eq!(numbered(queue.put(element(passing))), Ok(()));
             let removed = queue.remove_first(&mut |element| number(element) == passing);
             assert!(removed.is_some());
         }
@@ -139,7 +138,7 @@ pub(super) fn a_consumer_sees_one_producers_elements_in_order<T: Element>(subjec
 }
 
 /// A way to remove one element.
-type Remove<T> = fn(&Face<T>) -> Option<T>;
+type Remove<T> = fn(&DynQueue<T>) -> Option<T>;
 
 pub(super) fn an_element_that_two_want_goes_to_one<T: Element>(subject: &Subject<T>) {
     const COUNT: u64 = 1000;
@@ -165,9 +164,9 @@ pub(super) fn an_element_that_two_want_goes_to_one<T: Element>(subject: &Subject
         })
     });
     for number in 0..COUNT {
-        // `retain` above hands on one element only, so no two of its kind may be there together.
+        // `retain` above returns one element only, so no two that it removes may be queued together.
         subject.until("room for the next", || number % 7 != 0 || queue.is_empty());
-        assert_eq!(told(queue.put(element(number))), Ok(()));
+        assert_eq!(numbered(queue.put(element(number))), Ok(()));
     }
     done.store(true, Ordering::Release);
     let got = removers.map(|remover| subject.join("a remover", remover));
@@ -183,7 +182,7 @@ pub(super) fn a_thread_finds_something_while_its_own_element_is_unmatched<T: Ele
         .map(|thread| {
             Subject::spawn(&queue, move |queue| {
                 for _ in 0..1000 {
-                    assert_eq!(told(queue.offer(element(thread))), Ok(()));
+                    assert_eq!(numbered(queue.offer(element(thread))), Ok(()));
                     assert!(queue.contains(&mut |_| true), "nothing to see");
                     assert!(peeked(queue).is_some(), "nothing to peek at");
                     assert!(poll(queue).is_some(), "nothing to poll");
@@ -213,7 +212,7 @@ pub(super) fn the_queue_owns_each_element_once<T: Element>(subject: &Subject<T>)
         queue.drain(1),
     );
     let retained = queue.retain(&mut |element| number(element) != 3);
-    assert_eq!(drops.count(), 0, "what was handed out is the caller's");
+    assert_eq!(drops.count(), 0, "what was removed is the caller's");
     let left = queue.len();
     drop((out, retained));
     assert_eq!(drops.count(), 7 - left);

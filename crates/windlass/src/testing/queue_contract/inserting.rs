@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use super::item::Element;
-use super::stage::{
-    HOUR, assert_holds, at_once, element, flagged, number, poll, poll_all, runs_out, take, told,
+use super::calls::{
+    HOUR, assert_holds, numbered, poll, poll_all, take, until_timeout, while_interrupted,
+    without_waiting,
 };
+use super::item::{Element, element, number};
 use super::subject::{Order, Subject};
 use crate::clock::TestClock;
 use crate::interrupt;
 use crate::queue::{BlockingQueueExt, PutError};
 
-/// What is left when the next of `held` was taken and a nine came in.
+/// Returns what is left when the next of `held` was taken and a nine was inserted.
 #[track_caller]
 fn after_taking<T: Element>(subject: &Subject<T>, held: &[u64], taken: Option<u64>) -> Vec<u64> {
     // Where nothing is held, what is taken is the nine itself.
@@ -28,7 +29,7 @@ fn after_taking<T: Element>(subject: &Subject<T>, held: &[u64], taken: Option<u6
 pub(super) fn an_interrupt_ends_a_waiting_put<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
     let putter = Subject::spawn(&queue, |queue| {
-        (told(queue.put(element(9))), interrupt::is_interrupted())
+        (numbered(queue.put(element(9))), interrupt::is_interrupted())
     });
     subject.await_putters(&queue, 1);
     putter.interrupt();
@@ -40,16 +41,16 @@ pub(super) fn an_interrupt_ends_a_waiting_put<T: Element>(subject: &Subject<T>) 
 
 pub(super) fn a_pending_interrupt_ends_a_put_that_has_to_wait<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
-    let answer = flagged(subject, &queue, |queue| told(queue.put(element(9))));
+    let answer = while_interrupted(subject, &queue, |queue| numbered(queue.put(element(9))));
     assert_eq!(answer, (Err(PutError::Interrupted(9)), false));
     assert_holds(&*queue, &held);
 }
 
 pub(super) fn a_waiting_put_gets_in_when_an_element_is_taken<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
-    let putter = Subject::spawn(&queue, |queue| told(queue.put(element(9))));
+    let putter = Subject::spawn(&queue, |queue| numbered(queue.put(element(9))));
     subject.await_putters(&queue, 1);
-    let taken = at_once(subject, &queue, take);
+    let taken = without_waiting(subject, &queue, take);
     let left = after_taking(subject, &held, taken.ok());
     assert_eq!(subject.join("the put that found room", putter), Ok(()));
     assert_holds(&*queue, &left);
@@ -58,8 +59,8 @@ pub(super) fn a_waiting_put_gets_in_when_an_element_is_taken<T: Element>(subject
 
 pub(super) fn a_timed_offer_that_runs_out_gives_the_element_back<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
-    let answer = runs_out(subject, &queue, |queue, timeout| {
-        told(queue.offer_timeout(element(9), timeout))
+    let answer = until_timeout(subject, &queue, |queue, timeout| {
+        numbered(queue.offer_timeout(element(9), timeout))
     });
     assert_eq!(answer, Err(PutError::TimedOut(9)));
     assert_holds(&*queue, &held);
@@ -70,7 +71,7 @@ pub(super) fn an_interrupt_ends_a_waiting_timed_offer<T: Element>(subject: &Subj
     let (queue, held) = subject.full();
     let putter = TestClock::new().enter(|| {
         Subject::spawn(&queue, |queue| {
-            let answer = told(queue.offer_timeout(element(9), HOUR));
+            let answer = numbered(queue.offer_timeout(element(9), HOUR));
             (answer, interrupt::is_interrupted())
         })
     });
@@ -86,8 +87,8 @@ pub(super) fn a_pending_interrupt_ends_a_timed_offer_that_has_to_wait<T: Element
 ) {
     let (queue, held) = subject.full();
     for timeout in [HOUR, Duration::ZERO] {
-        let answer = flagged(subject, &queue, move |queue| {
-            told(queue.offer_timeout(element(9), timeout))
+        let answer = while_interrupted(subject, &queue, move |queue| {
+            numbered(queue.offer_timeout(element(9), timeout))
         });
         assert_eq!(answer, (Err(PutError::Interrupted(9)), false));
     }
@@ -96,8 +97,11 @@ pub(super) fn a_pending_interrupt_ends_a_timed_offer_that_has_to_wait<T: Element
 
 pub(super) fn a_waiting_timed_offer_gets_in_when_room_appears<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
-    let putter = TestClock::new()
-        .enter(|| Subject::spawn(&queue, |queue| told(queue.offer_timeout(element(9), HOUR))));
+    let putter = TestClock::new().enter(|| {
+        Subject::spawn(&queue, |queue| {
+            numbered(queue.offer_timeout(element(9), HOUR))
+        })
+    });
     subject.await_putters(&queue, 1);
     let left = after_taking(subject, &held, poll(&*queue));
     assert_eq!(subject.join("the offer that found room", putter), Ok(()));
@@ -110,8 +114,8 @@ pub(super) fn a_timed_offer_does_not_wait_while_there_is_room<T: Element>(subjec
         .into_iter()
         .enumerate()
     {
-        let answer = at_once(subject, &queue, move |queue| {
-            told(queue.offer_timeout(element(sent as u64), timeout))
+        let answer = without_waiting(subject, &queue, move |queue| {
+            numbered(queue.offer_timeout(element(sent as u64), timeout))
         });
         assert_eq!(answer, Ok(()));
     }
@@ -121,8 +125,8 @@ pub(super) fn a_timed_offer_does_not_wait_while_there_is_room<T: Element>(subjec
 
 pub(super) fn a_timed_offer_of_no_time_tries_once<T: Element>(subject: &Subject<T>) {
     let (queue, held) = subject.full();
-    let answer = at_once(subject, &queue, |queue| {
-        told(queue.offer_timeout(element(9), Duration::ZERO))
+    let answer = without_waiting(subject, &queue, |queue| {
+        numbered(queue.offer_timeout(element(9), Duration::ZERO))
     });
     assert_eq!(answer, Err(PutError::TimedOut(9)));
     assert_holds(&*queue, &held);

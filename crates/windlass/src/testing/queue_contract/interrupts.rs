@@ -1,11 +1,11 @@
-//! Checks of an interrupt that is pending when a call could go ahead at once.
+//! Checks of an interrupt that is pending when a call need not wait.
 
 use std::time::Duration;
 
-use super::item::Element;
-use super::stage::{
-    HOUR, assert_holds, element, flagged, poll, poll_for, shown_elements, take, told,
+use super::calls::{
+    HOUR, assert_holds, numbered, poll, poll_for, shown_elements, take, while_interrupted,
 };
+use super::item::{Element, element};
 use super::subject::Subject;
 use crate::clock::TestClock;
 use crate::interrupt::Interrupted;
@@ -14,16 +14,17 @@ use crate::queue::PutError;
 pub(super) fn calls_that_never_wait_ignore_a_pending_interrupt<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
     let stored = subject.is_stored();
-    let (offered, pending) = flagged(subject, &queue, |queue| told(queue.offer(element(1))));
+    let (offered, pending) =
+        while_interrupted(subject, &queue, |queue| numbered(queue.offer(element(1))));
     assert_eq!((offered.is_ok(), pending), (stored, true), "offer");
-    let (seen, pending) = flagged(subject, &queue, |queue| {
+    let (seen, pending) = while_interrupted(subject, &queue, |queue| {
         (queue.len(), shown_elements(queue).len())
     });
     let held = usize::from(stored);
     assert_eq!((seen, pending), ((held, held), true), "len and for_each");
-    let (polled, pending) = flagged(subject, &queue, poll);
+    let (polled, pending) = while_interrupted(subject, &queue, poll);
     assert_eq!((polled, pending), (stored.then_some(1), true), "poll");
-    let (none, pending) = flagged(subject, &queue, |queue| {
+    let (none, pending) = while_interrupted(subject, &queue, |queue| {
         let removed = queue.remove_first(&mut |_| true);
         removed.is_none() && queue.drain(9).is_empty() && queue.retain(&mut |_| true).is_empty()
     });
@@ -32,7 +33,7 @@ pub(super) fn calls_that_never_wait_ignore_a_pending_interrupt<T: Element>(subje
 
 pub(super) fn take_meets_a_pending_interrupt_as_promised<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&[7]);
-    let answer = flagged(subject, &queue, take);
+    let answer = while_interrupted(subject, &queue, take);
     if subject.precedence.ends_take() {
         assert_eq!(answer, (Err(Interrupted), false));
         assert_holds(&*queue, &[7]);
@@ -45,7 +46,7 @@ pub(super) fn take_meets_a_pending_interrupt_as_promised<T: Element>(subject: &S
 pub(super) fn timed_poll_meets_a_pending_interrupt_as_promised<T: Element>(subject: &Subject<T>) {
     for timeout in [HOUR, Duration::ZERO] {
         let queue = subject.holding(&[7]);
-        let answer = flagged(subject, &queue, move |queue| poll_for(queue, timeout));
+        let answer = while_interrupted(subject, &queue, move |queue| poll_for(queue, timeout));
         if subject.precedence.ends_timed_poll() {
             assert_eq!(answer, (Err(Interrupted), false), "with {timeout:?}");
             assert_holds(&*queue, &[7]);
@@ -58,7 +59,7 @@ pub(super) fn timed_poll_meets_a_pending_interrupt_as_promised<T: Element>(subje
 
 pub(super) fn put_meets_a_pending_interrupt_as_promised<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
-    let answer = flagged(subject, &queue, |queue| told(queue.put(element(7))));
+    let answer = while_interrupted(subject, &queue, |queue| numbered(queue.put(element(7))));
     if subject.precedence.ends_put() {
         assert_eq!(answer, (Err(PutError::Interrupted(7)), false));
         assert_holds(&*queue, &[]);
@@ -71,8 +72,8 @@ pub(super) fn put_meets_a_pending_interrupt_as_promised<T: Element>(subject: &Su
 pub(super) fn timed_offer_meets_a_pending_interrupt_as_promised<T: Element>(subject: &Subject<T>) {
     for timeout in [HOUR, Duration::ZERO] {
         let queue = subject.empty();
-        let answer = flagged(subject, &queue, move |queue| {
-            told(queue.offer_timeout(element(7), timeout))
+        let answer = while_interrupted(subject, &queue, move |queue| {
+            numbered(queue.offer_timeout(element(7), timeout))
         });
         if subject.precedence.ends_timed_offer() {
             assert_eq!(answer, (Err(PutError::Interrupted(7)), false));
@@ -84,13 +85,13 @@ pub(super) fn timed_offer_meets_a_pending_interrupt_as_promised<T: Element>(subj
     }
 }
 
-pub(super) fn a_pending_interrupt_does_not_stop_a_meeting<T: Element>(subject: &Subject<T>) {
+pub(super) fn a_pending_interrupt_does_not_stop_a_handoff<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
     for timeout in [None, Some(HOUR), Some(Duration::ZERO)] {
         let taker = Subject::spawn(&queue, take);
         subject.await_takers(&queue, 1);
-        let put = flagged(subject, &queue, move |queue| {
-            told(match timeout {
+        let put = while_interrupted(subject, &queue, move |queue| {
+            numbered(match timeout {
                 None => queue.put(element(7)),
                 Some(timeout) => queue.offer_timeout(element(7), timeout),
             })
@@ -98,10 +99,10 @@ pub(super) fn a_pending_interrupt_does_not_stop_a_meeting<T: Element>(subject: &
         assert_eq!(put, (Ok(()), true), "a put to a taker that waits");
         assert_eq!(subject.join("the taker", taker), Ok(7));
 
-        let putter =
-            TestClock::new().enter(|| Subject::spawn(&queue, |queue| told(queue.put(element(8)))));
+        let putter = TestClock::new()
+            .enter(|| Subject::spawn(&queue, |queue| numbered(queue.put(element(8)))));
         subject.await_putters(&queue, 1);
-        let taken = flagged(subject, &queue, move |queue| match timeout {
+        let taken = while_interrupted(subject, &queue, move |queue| match timeout {
             None => take(queue).map(Some),
             Some(timeout) => poll_for(queue, timeout),
         });

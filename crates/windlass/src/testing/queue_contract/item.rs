@@ -1,4 +1,4 @@
-//! What the contract suite puts into queues.
+//! The elements that the contract suite puts into queues.
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::queue::Delayed;
 use crate::sync::clock;
-use crate::testing::{DropCounter, DropToken};
+use crate::testing::drop_counter::{DropCounter, DropToken};
 
-/// A number, whose owner some checks watch for when it is dropped.
+/// An element with a number, of which some checks count the drops.
 ///
-/// It is ordered by its number, so it fits a priority queue. As [`Delayed`] its time has passed
+/// It is ordered by its number, so it fits a priority queue. As [`Delayed`] its deadline has passed
 /// already, for small numbers earlier than for large ones, so it fits a delay queue.
 #[derive(Debug)]
 pub struct Item {
@@ -19,7 +19,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item with this number.
+    /// Creates an item with this number.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Item {
         }
     }
 
-    /// An item whose drop is counted.
+    /// Creates an item whose drop is counted.
     pub(super) fn counted(number: u64, drops: &DropCounter) -> Self {
         Self {
             number,
@@ -36,7 +36,7 @@ impl Item {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
@@ -79,10 +79,10 @@ impl Delayed for Item {
 /// For a queue that takes any type, test it with [`Item`] itself. For a queue of a type of your
 /// own, implement this for it, or for a stand-in that has the traits which the queue asks for.
 pub trait Element: Send + 'static {
-    /// An element around this item.
+    /// Creates an element around this item.
     fn from_item(item: Item) -> Self;
 
-    /// The item inside.
+    /// Returns the item inside.
     fn item(&self) -> &Item;
 }
 
@@ -94,4 +94,16 @@ impl Element for Item {
     fn item(&self) -> &Item {
         self
     }
+}
+
+pub(super) fn element<T: Element>(number: u64) -> T {
+    T::from_item(Item::new(number))
+}
+
+pub(super) fn number<T: Element>(element: &T) -> u64 {
+    element.item().number()
+}
+
+pub(super) fn numbers<T: Element>(elements: Vec<T>) -> Vec<u64> {
+    elements.iter().map(number).collect()
 }

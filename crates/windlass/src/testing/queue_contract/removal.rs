@@ -1,17 +1,16 @@
-//! Checks of removal from anywhere, of draining, and of closures that run inside.
+//! Checks of removal from anywhere, of draining, and of closures that run under the lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::item::Element;
-use super::stage::{
-    Call, MIXED, assert_holds, at_once, element, number, numbers, poll, poll_all, shown_elements,
-    sorted, told,
+use super::calls::{
+    Call, MIXED, assert_holds, numbered, poll, poll_all, shown_elements, sorted, without_waiting,
 };
-use super::subject::{Face, Order, SIZE, Subject};
+use super::item::{Element, element, number, numbers};
+use super::subject::{DynQueue, Order, SIZE, Subject};
 use crate::queue::BlockingQueueExt;
 
-fn remove<T: Element>(queue: &Face<T>, wanted: u64) -> Option<u64> {
+fn remove<T: Element>(queue: &DynQueue<T>, wanted: u64) -> Option<u64> {
     let removed = queue.remove_first(&mut |element| number(element) == wanted);
     removed.as_ref().map(number)
 }
@@ -25,7 +24,7 @@ pub(super) fn an_element_is_found_from_insertion_to_removal<T: Element>(subject:
     let queue = subject.empty();
     for wanted in MIXED {
         assert!(!queue.contains(&mut |element| number(element) == wanted));
-        assert_eq!(told(queue.offer(element(wanted))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(wanted))), Ok(()));
         assert!(queue.contains(&mut |element| number(element) == wanted));
     }
     while let Some(gone) = poll(&*queue) {
@@ -70,7 +69,7 @@ pub(super) fn a_queue_works_on_after_its_last_element_was_removed<T: Element>(
 ) {
     let queue = subject.holding(&[0, 1]);
     assert_eq!(remove(&*queue, 1), Some(1));
-    assert_eq!(told(queue.offer(element(2))), Ok(()));
+    assert_eq!(numbered(queue.offer(element(2))), Ok(()));
     subject.order.assert_left(poll_all(&*queue), &[0, 2]);
     let ways: [Call<T>; 6] = [
         ("remove_first", |queue| {
@@ -83,10 +82,10 @@ pub(super) fn a_queue_works_on_after_its_last_element_was_removed<T: Element>(
         ("clear", |queue| queue.clear()),
     ];
     for (how, empty) in ways {
-        assert_eq!(told(queue.offer(element(3))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(3))), Ok(()));
         empty(&*queue);
         assert_holds(&*queue, &[]);
-        assert_eq!(told(queue.offer(element(4))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(4))), Ok(()));
         assert_eq!(poll(&*queue), Some(4), "after {how}");
     }
 }
@@ -96,13 +95,13 @@ pub(super) fn clear_empties_the_queue_and_frees_its_room<T: Element>(subject: &S
     let room = queue.remaining_capacity();
     for _ in 0..2 {
         for number in 0..SIZE as u64 {
-            assert_eq!(told(queue.offer(element(number))), Ok(()));
+            assert_eq!(numbered(queue.offer(element(number))), Ok(()));
         }
         queue.clear();
         assert_holds(&*queue, &[]);
         assert_eq!(queue.remaining_capacity(), room);
     }
-    assert_eq!(told(queue.offer(element(9))), Ok(()));
+    assert_eq!(numbered(queue.offer(element(9))), Ok(()));
     assert_eq!(poll_all(&*queue), [9]);
 }
 
@@ -121,7 +120,7 @@ pub(super) fn retain_keeps_matches_in_order_and_gives_the_others_back<T: Element
         assert_eq!(
             sorted(asked),
             sorted(shown.clone()),
-            "each is asked for once"
+            "the predicate is called once for each"
         );
         assert_eq!(numbers(removed), without(&shown, keep), "what came back");
         let kept = without(&MIXED, |number| !keep(number));
@@ -130,8 +129,8 @@ pub(super) fn retain_keeps_matches_in_order_and_gives_the_others_back<T: Element
     }
 }
 
-/// A call with a closure that asks.
-type AskingCall<T> = fn(&Face<T>, &mut dyn FnMut() -> bool);
+/// A call with a closure that calls another.
+type AskingCall<T> = fn(&DynQueue<T>, &mut dyn FnMut() -> bool);
 
 pub(super) fn a_predicate_that_panics_changes_nothing<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&MIXED);
@@ -149,7 +148,7 @@ pub(super) fn a_predicate_that_panics_changes_nothing<T: Element>(subject: &Subj
             let mut ask = || {
                 asked += 1;
                 if asked > bearable {
-                    // Without the message that `panic!` would print.
+                    // Not `panic!`, which prints a message.
                     resume_unwind(Box::new("out of the predicate"));
                 }
                 false
@@ -162,9 +161,9 @@ pub(super) fn a_predicate_that_panics_changes_nothing<T: Element>(subject: &Subj
             assert_holds(&*queue, &MIXED);
         }
     }
-    let left = at_once(subject, &queue, poll_all);
+    let left = without_waiting(subject, &queue, poll_all);
     subject.order.assert_left(left, &MIXED);
-    assert_eq!(told(queue.put(element(9))), Ok(()));
+    assert_eq!(numbered(queue.put(element(9))), Ok(()));
     assert_eq!(poll(&*queue), Some(9));
 }
 
@@ -175,7 +174,7 @@ pub(super) fn a_snapshot_holds_every_element_once<T: Element>(subject: &Subject<
         Order::Fifo => assert_eq!(snapshot, MIXED),
         _ => assert_eq!(sorted(snapshot.clone()), sorted(MIXED.to_vec())),
     }
-    assert_eq!(shown_elements(&*queue), snapshot, "looking changes nothing");
+    assert_eq!(shown_elements(&*queue), snapshot, "reading changes nothing");
     assert_eq!(sorted(poll_all(&*queue)), sorted(snapshot));
     assert_eq!(shown_elements(&*queue), []);
 }
@@ -203,7 +202,7 @@ pub(super) fn drain_gives_everything_in_queue_order<T: Element>(subject: &Subjec
     subject.order.assert_left(drained, &MIXED);
     assert_holds(&*queue, &[]);
     for number in [7, 6] {
-        assert_eq!(told(queue.offer(element(number))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(number))), Ok(()));
     }
     subject
         .order
@@ -225,7 +224,7 @@ pub(super) fn a_limited_drain_gives_at_most_that_many<T: Element>(subject: &Subj
 pub(super) fn a_closure_may_ask_the_queue_for_its_figures<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&MIXED);
     let expected = (MIXED.len(), false, queue.remaining_capacity());
-    at_once(subject, &queue, move |queue| {
+    without_waiting(subject, &queue, move |queue| {
         let figures = || (queue.len(), queue.is_empty(), queue.remaining_capacity());
         queue.for_each(&mut |_| assert_eq!(figures(), expected));
         queue.peek(&mut |_| assert_eq!(figures(), expected));
@@ -248,12 +247,12 @@ pub(super) fn a_closure_that_uses_the_queue_cannot_deadlock<T: Element>(subject:
     for (what, call) in calls {
         let queue = subject.holding(&MIXED);
         let inner = Arc::clone(&queue);
-        // It may go through or panic, as long as it ends.
-        let _ = at_once(subject, &queue, move |queue| {
+        // It may succeed or panic, as long as it ends.
+        let _ = without_waiting(subject, &queue, move |queue| {
             catch_unwind(AssertUnwindSafe(|| queue.for_each(&mut |_| call(&*inner)))).is_ok()
         });
         queue.clear();
-        assert_eq!(told(queue.offer(element(4))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(4))), Ok(()));
         assert_eq!(poll_all(&*queue), [4], "after {what} inside for_each");
     }
 }

@@ -1,23 +1,22 @@
-//! The queue under test: how to make one, and what it promises.
+//! The queue under test: how to create one, and what it promises.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::item::{Element, Item};
-use super::stage::element;
-use super::{Check, checks};
+use super::item::{Element, Item, element};
 use crate::interrupt::{self, JoinHandle};
 use crate::queue::BlockingQueue;
-use crate::testing::{self, PATIENCE};
+use crate::testing::patience::{PATIENCE, join_within, until_within};
 
 /// How many elements a check usually works with, and the bound of the queue that holds them.
 pub(super) const SIZE: usize = 8;
 
-/// Any queue, as a check's thread sees it.
-pub(super) type Face<T> = dyn BlockingQueue<T>;
+/// A queue of any type.
+pub(super) type DynQueue<T> = dyn BlockingQueue<T>;
 
-pub(super) type Queue<T> = Arc<Face<T>>;
+/// A queue of any type that several threads use.
+pub(super) type Queue<T> = Arc<DynQueue<T>>;
 
 type Make<T> = Arc<dyn Fn(usize) -> Result<Queue<T>, String> + Send + Sync>;
 type Build<T> = Arc<dyn Fn(Vec<T>) -> Queue<T> + Send + Sync>;
@@ -33,12 +32,12 @@ pub enum Order {
     Lifo,
     /// The least [`Item`] first.
     Sorted,
-    /// None that the suite could know.
+    /// No order that the suite can check.
     Unspecified,
 }
 
 impl Order {
-    /// The order in which elements leave that were inserted in this one.
+    /// Returns the order in which elements leave that were inserted in this one.
     pub(super) fn leaving(self, inserted: &[u64]) -> Vec<u64> {
         let mut numbers = inserted.to_vec();
         match self {
@@ -60,7 +59,7 @@ impl Order {
         assert_eq!(left, expected, "elements left in another order, or others");
     }
 
-    /// Whether elements that are inserted in ascending order leave in ascending order.
+    /// Returns whether elements that are inserted in ascending order leave in ascending order.
     const fn is_sequential(self) -> bool {
         matches!(self, Self::Fifo | Self::Sorted)
     }
@@ -120,15 +119,15 @@ pub(super) enum Storage {
     Unbounded,
 }
 
-/// By which clock a queue waits.
+/// Which clock a queue reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
-    /// The clock of the waiting thread, which the suite drives.
+    /// That of the waiting thread, which the suite drives.
     OfThread,
     Real,
 }
 
-/// A queue under test: how to make one, and what it promises beyond the common contract.
+/// A queue under test: how to create one, and what it promises beyond the common contract.
 ///
 /// For an example see [the module](super).
 pub struct Subject<T: Element = Item> {
@@ -143,7 +142,7 @@ pub struct Subject<T: Element = Item> {
 }
 
 impl<T: Element> Subject<T> {
-    /// A queue without a bound.
+    /// Creates the subject of a queue without a bound.
     pub fn unbounded<Q>(make: impl Fn() -> Q + Send + Sync + 'static) -> Self
     where
         Q: BlockingQueue<T> + 'static,
@@ -152,7 +151,8 @@ impl<T: Element> Subject<T> {
         Self::new(Storage::Unbounded, Arc::new(make))
     }
 
-    /// A queue with a bound; `make` is given the bound and must refuse zero.
+    /// Creates the subject of a queue with a bound; `make` is called with the bound and must reject
+    /// zero.
     pub fn bounded<Q, E>(make: impl Fn(usize) -> Result<Q, E> + Send + Sync + 'static) -> Self
     where
         Q: BlockingQueue<T> + 'static,
@@ -165,7 +165,7 @@ impl<T: Element> Subject<T> {
         Self::new(Storage::Bounded, Arc::new(make))
     }
 
-    /// A queue that holds nothing: elements go from hand to hand.
+    /// Creates the subject of a queue that holds nothing: elements go from putter to taker directly.
     pub fn rendezvous<Q>(make: impl Fn() -> Q + Send + Sync + 'static) -> Self
     where
         Q: BlockingQueue<T> + 'static,
@@ -187,28 +187,28 @@ impl<T: Element> Subject<T> {
         }
     }
 
-    /// Says in which order elements leave; first in, first out unless said.
+    /// Sets the order in which elements leave; first in, first out by default.
     #[must_use]
     pub const fn ordered(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Says which calls a pending interrupt ends; [`Precedence::Always`] unless said.
+    /// Sets which calls a pending interrupt ends; [`Precedence::Always`] by default.
     #[must_use]
     pub const fn interrupted(mut self, precedence: Precedence) -> Self {
         self.precedence = precedence;
         self
     }
 
-    /// Says which taker is served first; not checked unless said.
+    /// Sets which taker is served first; not checked by default.
     #[must_use]
     pub const fn serving(mut self, service: Service) -> Self {
         self.service = Some(service);
         self
     }
 
-    /// Says how a queue is built that holds these elements already; not checked unless said.
+    /// Sets how a queue is built that holds these elements already; not checked by default.
     #[must_use]
     pub fn built_from<Q>(mut self, build: impl Fn(Vec<T>) -> Q + Send + Sync + 'static) -> Self
     where
@@ -218,46 +218,18 @@ impl<T: Element> Subject<T> {
         self
     }
 
-    /// Says that the queue waits by a clock of its own: the checks then really wait for time-outs.
+    /// Declares that the queue has a clock of its own: the checks then wait for time-outs in real time.
     #[must_use]
     pub const fn on_real_time(mut self) -> Self {
         self.time = Time::Real;
         self
     }
 
-    /// Says how long to wait for a thread before a check fails; [`PATIENCE`] unless said.
+    /// Sets how long to wait for a thread before a check fails; [`PATIENCE`] by default.
     #[must_use]
     pub const fn patient_for(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
-    }
-
-    /// The checks that concern this queue.
-    pub fn checks(&self) -> impl Iterator<Item = &'static Check<T>> {
-        checks().iter().filter(|check| check.concerns(self))
-    }
-
-    /// Runs one check.
-    ///
-    /// # Panics
-    ///
-    /// If it fails, with its name; or if there is none of this name that concerns this queue.
-    pub fn check(&self, name: &str) {
-        match self.checks().find(|check| check.name() == name) {
-            Some(check) => check.run(self),
-            None => panic!("no check of this queue is called {name}"),
-        }
-    }
-
-    /// Runs all checks that concern this queue.
-    ///
-    /// # Panics
-    ///
-    /// If one fails, with its name.
-    pub fn check_all(&self) {
-        for check in self.checks() {
-            check.run(self);
-        }
     }
 
     pub(super) const fn is_stored(&self) -> bool {
@@ -268,7 +240,7 @@ impl<T: Element> Subject<T> {
         self.build.is_some()
     }
 
-    /// Whether elements that are put one after the other are received in that order.
+    /// Returns whether elements that are put one after the other are received in that order.
     pub(super) const fn is_sequential(&self) -> bool {
         matches!(self.storage, Storage::Nothing) || self.order.is_sequential()
     }
@@ -277,7 +249,7 @@ impl<T: Element> Subject<T> {
         (self.make)(capacity)
     }
 
-    /// An empty queue with room for `capacity` elements, or more.
+    /// Creates an empty queue with room for `capacity` elements, or more.
     pub(super) fn with_room(&self, capacity: usize) -> Queue<T> {
         match self.try_make(capacity) {
             Ok(queue) => queue,
@@ -285,12 +257,12 @@ impl<T: Element> Subject<T> {
         }
     }
 
-    /// An empty queue with room for [`SIZE`] elements, or more.
+    /// Creates an empty queue with room for [`SIZE`] elements, or more.
     pub(super) fn empty(&self) -> Queue<T> {
         self.with_room(SIZE)
     }
 
-    /// A queue into which these were offered, with room for [`SIZE`] elements, or more.
+    /// Creates a queue with room for [`SIZE`] elements, or more, and offers these to it.
     pub(super) fn holding(&self, numbers: &[u64]) -> Queue<T> {
         let queue = self.empty();
         for &number in numbers {
@@ -300,16 +272,16 @@ impl<T: Element> Subject<T> {
         queue
     }
 
-    /// A queue that was built around these.
+    /// Creates a queue that is built around these.
     pub(super) fn built(&self, numbers: &[u64]) -> Queue<T> {
         let elements = numbers.iter().map(|&number| element(number));
         match &self.build {
             Some(build) => build(elements.collect()),
-            None => panic!("the subject does not say how a queue is built from elements"),
+            None => panic!("the subject has no `built_from`"),
         }
     }
 
-    /// A queue without room, and what it holds.
+    /// Creates a queue without room. Returns also what it holds.
     pub(super) fn full(&self) -> (Queue<T>, Vec<u64>) {
         let held: &[u64] = if self.is_stored() { &[0, 1] } else { &[] };
         let queue = self.with_room(held.len());
@@ -323,7 +295,7 @@ impl<T: Element> Subject<T> {
     /// Starts a thread that uses the queue, on the clock of the caller.
     pub(super) fn spawn<R: Send + 'static>(
         queue: &Queue<T>,
-        body: impl FnOnce(&Face<T>) -> R + Send + 'static,
+        body: impl FnOnce(&DynQueue<T>) -> R + Send + 'static,
     ) -> JoinHandle<R> {
         let queue = Arc::clone(queue);
         interrupt::spawn(move || body(&*queue))
@@ -331,12 +303,12 @@ impl<T: Element> Subject<T> {
 
     /// Waits for a thread to end.
     pub(super) fn join<R>(&self, what: &str, thread: JoinHandle<R>) -> R {
-        testing::join_within(self.patience, what, thread)
+        join_within(self.patience, what, thread)
     }
 
     /// Waits for a state.
     pub(super) fn until(&self, what: &str, condition: impl FnMut() -> bool) {
-        testing::until_within(self.patience, what, condition);
+        until_within(self.patience, what, condition);
     }
 
     pub(super) fn await_takers(&self, queue: &Queue<T>, count: usize) {

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use super::item::Element;
-use super::stage::{
-    HOUR, MIXED, assert_holds, at_once, element, flagged, peeked, poll, poll_all, poll_for,
-    runs_out, take, told,
+use super::calls::{
+    HOUR, MIXED, assert_holds, numbered, peeked, poll, poll_all, poll_for, take, until_timeout,
+    while_interrupted, without_waiting,
 };
-use super::subject::{Face, Subject};
+use super::item::{Element, element};
+use super::subject::{DynQueue, Subject};
 use crate::clock::TestClock;
 use crate::interrupt::{self, Interrupted};
 use crate::queue::PutError;
 
 pub(super) fn take_gives_elements_in_queue_order<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&MIXED);
-    let taken = at_once(subject, &queue, |queue| {
+    let taken = without_waiting(subject, &queue, |queue| {
         (0..MIXED.len()).filter_map(|_| take(queue).ok()).collect()
     });
     subject.order.assert_left(taken, &MIXED);
@@ -34,7 +34,7 @@ pub(super) fn an_interrupt_ends_a_waiting_take<T: Element>(subject: &Subject<T>)
 
 pub(super) fn a_pending_interrupt_ends_a_take_that_has_to_wait<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
-    let answer = flagged(subject, &queue, take);
+    let answer = while_interrupted(subject, &queue, take);
     assert_eq!(answer, (Err(Interrupted), false));
     assert_holds(&*queue, &[]);
 }
@@ -51,7 +51,7 @@ pub(super) fn poll_gives_elements_in_queue_order_and_then_nothing<T: Element>(
 
 pub(super) fn a_timed_poll_gives_what_is_there_at_once<T: Element>(subject: &Subject<T>) {
     let queue = subject.holding(&MIXED);
-    let polled = at_once(subject, &queue, |queue| {
+    let polled = without_waiting(subject, &queue, |queue| {
         let timeouts = [HOUR, Duration::ZERO, Duration::MAX].into_iter().cycle();
         let timeouts = timeouts.take(MIXED.len());
         timeouts
@@ -63,14 +63,14 @@ pub(super) fn a_timed_poll_gives_what_is_there_at_once<T: Element>(subject: &Sub
 
 pub(super) fn a_timed_poll_waits_its_time_and_no_longer<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
-    let answer = runs_out(subject, &queue, poll_for);
+    let answer = until_timeout(subject, &queue, poll_for);
     assert_eq!(answer, Ok(None));
     assert_holds(&*queue, &[]);
 }
 
 pub(super) fn a_timed_poll_of_no_time_tries_once<T: Element>(subject: &Subject<T>) {
     let queue = subject.empty();
-    let answer = at_once(subject, &queue, |queue| poll_for(queue, Duration::ZERO));
+    let answer = without_waiting(subject, &queue, |queue| poll_for(queue, Duration::ZERO));
     assert_eq!(answer, Ok(None));
     assert_holds(&*queue, &[]);
 }
@@ -94,14 +94,14 @@ pub(super) fn a_pending_interrupt_ends_a_timed_poll_that_has_to_wait<T: Element>
 ) {
     let queue = subject.empty();
     for timeout in [HOUR, Duration::ZERO] {
-        let answer = flagged(subject, &queue, move |queue| poll_for(queue, timeout));
+        let answer = while_interrupted(subject, &queue, move |queue| poll_for(queue, timeout));
         assert_eq!(answer, (Err(Interrupted), false), "with {timeout:?}");
     }
     assert_holds(&*queue, &[]);
 }
 
 /// The three ways to insert.
-type Insert<T> = fn(&Face<T>, T) -> Result<(), PutError<T>>;
+type Insert<T> = fn(&DynQueue<T>, T) -> Result<(), PutError<T>>;
 
 fn inserts<T: Element>() -> [(&'static str, Insert<T>); 3] {
     [
@@ -118,8 +118,8 @@ pub(super) fn a_waiting_take_receives_what_is_inserted<T: Element>(subject: &Sub
         let queue = subject.empty();
         let taker = Subject::spawn(&queue, take);
         subject.await_takers(&queue, 1);
-        let inserted = at_once(subject, &queue, move |queue| {
-            told(insert(queue, element(9)))
+        let inserted = without_waiting(subject, &queue, move |queue| {
+            numbered(insert(queue, element(9)))
         });
         assert_eq!(inserted, Ok(()), "by {how}");
         assert_eq!(subject.join(how, taker), Ok(9), "by {how}");
@@ -133,8 +133,8 @@ pub(super) fn a_waiting_timed_poll_receives_what_is_inserted<T: Element>(subject
         let taker =
             TestClock::new().enter(|| Subject::spawn(&queue, |queue| poll_for(queue, HOUR)));
         subject.await_takers(&queue, 1);
-        let inserted = at_once(subject, &queue, move |queue| {
-            told(insert(queue, element(9)))
+        let inserted = without_waiting(subject, &queue, move |queue| {
+            numbered(insert(queue, element(9)))
         });
         assert_eq!(inserted, Ok(()), "by {how}");
         assert_eq!(subject.join(how, taker), Ok(Some(9)), "by {how}");
@@ -153,7 +153,7 @@ pub(super) fn a_queue_works_on_after_its_takers_were_interrupted<T: Element>(sub
         }
         let last = Subject::spawn(&queue, take);
         subject.await_takers(&queue, 1);
-        assert_eq!(told(queue.offer(element(round))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(round))), Ok(()));
         assert_eq!(subject.join("a later take", last), Ok(round));
     }
     assert_holds(&*queue, &[]);

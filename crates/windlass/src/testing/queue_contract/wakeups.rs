@@ -1,23 +1,21 @@
-//! Checks of who is woken, how many, and that nobody is forgotten.
+//! Checks of who is woken, and that no thread waits forever.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use super::item::Element;
-use super::stage::{
-    Call, assert_each_once, assert_holds, element, number, numbers, poll, poll_all, take, told,
-};
+use super::calls::{Call, assert_each_once, assert_holds, numbered, poll, poll_all, take};
+use super::item::{Element, element, number, numbers};
 use super::subject::{Order, Queue, Service, Subject};
 use crate::interrupt::JoinHandle;
 use crate::queue::{BlockingQueueExt, PutError};
 
 type Putter = JoinHandle<Result<(), PutError<u64>>>;
 
-/// Threads that wait to put these, in this order.
+/// Starts threads that wait to put these, in this order.
 fn putters<T: Element>(subject: &Subject<T>, queue: &Queue<T>, numbers: &[u64]) -> Vec<Putter> {
     let mut putters = Vec::new();
     for &number in numbers {
-        let putter = Subject::spawn(queue, move |queue| told(queue.put(element(number))));
+        let putter = Subject::spawn(queue, move |queue| numbered(queue.put(element(number))));
         putters.push(putter);
         subject.await_putters(queue, putters.len());
     }
@@ -38,8 +36,8 @@ fn admit_all<T: Element>(subject: &Subject<T>, queue: &Queue<T>, putters: Vec<Pu
     }
 }
 
-/// Three putters wait at a full queue with two places: `removal` lets `admitted` of them in.
-fn lets_in<T: Element>(subject: &Subject<T>, removal: Call<T>, admitted: usize) {
+/// Fails unless `removal` admits so many of three putters that wait at a full queue with two places.
+fn assert_admits<T: Element>(subject: &Subject<T>, removal: Call<T>, admitted: usize) {
     let (how, remove) = removal;
     let (queue, _) = subject.full();
     let putters = putters(subject, &queue, &[10, 11, 12]);
@@ -67,7 +65,7 @@ pub(super) fn removing_one_element_lets_in_one_putter<T: Element>(subject: &Subj
         }),
     ];
     for removal in removals {
-        lets_in(subject, removal, 1);
+        assert_admits(subject, removal, 1);
     }
 }
 
@@ -79,7 +77,7 @@ pub(super) fn removing_many_elements_lets_in_as_many_putters<T: Element>(subject
         ("retain", |queue| drop(queue.retain(&mut |_| false))),
     ];
     for removal in removals {
-        lets_in(subject, removal, 2);
+        assert_admits(subject, removal, 2);
     }
 }
 
@@ -98,7 +96,7 @@ pub(super) fn a_drain_lets_a_waiting_put_in<T: Element>(subject: &Subject<T>) {
 pub(super) fn a_consumer_that_fails_midway_loses_nothing_queued<T: Element>(subject: &Subject<T>) {
     let queue = subject.with_room(10);
     for number in 0..10 {
-        assert_eq!(told(queue.offer(element(number))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(number))), Ok(()));
     }
     let putters = putters(subject, &queue, &[10, 11, 12, 13]);
     let mut accepted = Vec::new();
@@ -138,7 +136,7 @@ pub(super) fn offers_that_run_out_leave_nothing_behind<T: Element>(subject: &Sub
     const SHORT: Duration = Duration::from_nanos(1);
     let (queue, held) = subject.full();
     for _ in 0..1000 {
-        let answer = told(queue.offer_timeout(element(9), SHORT));
+        let answer = numbered(queue.offer_timeout(element(9), SHORT));
         assert_eq!(answer, Err(PutError::TimedOut(9)));
     }
     assert_holds(&*queue, &held);
@@ -149,16 +147,16 @@ pub(super) fn interrupted_takers_strand_no_others<T: Element>(subject: &Subject<
         let queue = subject.empty();
         let mut takers: Vec<_> = (0..4).map(|_| Subject::spawn(&queue, take)).collect();
         subject.await_takers(&queue, 4);
-        // The interrupts race with the insertion: whoever was chosen takes it or lets others.
-        let unhurt = takers.remove(round % 4);
+        // The interrupts race with the insertion: the signalled taker takes it or passes it on.
+        let uninterrupted = takers.remove(round % 4);
         let handles: Vec<_> = takers.iter().map(JoinHandle::interrupt_handle).collect();
-        let storm = crate::interrupt::spawn(move || {
+        let interrupter = crate::interrupt::spawn(move || {
             handles
                 .iter()
                 .for_each(crate::interrupt::InterruptHandle::interrupt);
         });
         let mut placed = usize::from(queue.offer(element(1)).is_ok());
-        subject.join("the interrupts", storm);
+        subject.join("the interrupts", interrupter);
         let mut taken = 0;
         for taker in takers {
             taken += usize::from(subject.join("an interrupted taker", taker).is_ok());
@@ -168,7 +166,7 @@ pub(super) fn interrupted_takers_strand_no_others<T: Element>(subject: &Subject<
         }
         assert!(
             subject
-                .join("the taker that was left alone", unhurt)
+                .join("the taker that was left alone", uninterrupted)
                 .is_ok()
         );
         assert_eq!(taken + 1, placed);
@@ -180,27 +178,27 @@ pub(super) fn interrupted_putters_strand_no_others<T: Element>(subject: &Subject
     for round in 0..30 {
         let (queue, held) = subject.full();
         let mut putters = putters(subject, &queue, &[10, 11, 12, 13]);
-        let unhurt = putters.remove(round % 4);
+        let uninterrupted = putters.remove(round % 4);
         let handles: Vec<_> = putters.iter().map(JoinHandle::interrupt_handle).collect();
-        let storm = crate::interrupt::spawn(move || {
+        let interrupter = crate::interrupt::spawn(move || {
             handles
                 .iter()
                 .for_each(crate::interrupt::InterruptHandle::interrupt);
         });
         let mut polled = Vec::from_iter(poll(&*queue));
-        subject.join("the interrupts", storm);
+        subject.join("the interrupts", interrupter);
         let mut placed = 0;
         for putter in putters {
             placed += usize::from(subject.join("an interrupted putter", putter).is_ok());
         }
         // If one of the interrupted ones had the place, the last needs another.
         subject.until("the putter that was left alone", || {
-            if placed > 0 && !unhurt.is_finished() {
+            if placed > 0 && !uninterrupted.is_finished() {
                 polled.extend(poll(&*queue));
             }
-            unhurt.is_finished()
+            uninterrupted.is_finished()
         });
-        assert_eq!(subject.join("the last putter", unhurt), Ok(()));
+        assert_eq!(subject.join("the last putter", uninterrupted), Ok(()));
         polled.extend(poll_all(&*queue));
         assert_eq!(polled.len(), held.len() + placed + 1);
         assert_holds(&*queue, &[]);
@@ -215,7 +213,7 @@ pub(super) fn waiting_takers_are_served_in_turn<T: Element>(subject: &Subject<T>
         subject.await_takers(&queue, count);
     }
     for number in 0..5 {
-        assert_eq!(told(queue.offer(element(number))), Ok(()));
+        assert_eq!(numbered(queue.offer(element(number))), Ok(()));
         let served = usize::try_from(number).unwrap_or(usize::MAX) + 1;
         subject.until("a taker to be served", || ended(&takers) == served);
     }

@@ -1,9 +1,9 @@
-//! What the checks share: elements by number, calls under an interrupt, calls against the clock.
+//! How the checks call a queue: by the numbers of elements, under an interrupt, against the clock.
 
 use std::time::Duration;
 
-use super::item::{Element, Item};
-use super::subject::{Face, Queue, Subject, Time};
+use super::item::{Element, number};
+use super::subject::{DynQueue, Queue, Subject, Time};
 use crate::clock::TestClock;
 use crate::interrupt::{self, Interrupted};
 use crate::queue::PutError;
@@ -16,22 +16,10 @@ pub(super) const HOUR: Duration = Duration::from_secs(3600);
 pub(super) const MIXED: [u64; 6] = [3, 0, 5, 2, 4, 1];
 
 /// A call and its name.
-pub(super) type Call<T> = (&'static str, fn(&Face<T>));
+pub(super) type Call<T> = (&'static str, fn(&DynQueue<T>));
 
-pub(super) fn element<T: Element>(number: u64) -> T {
-    T::from_item(Item::new(number))
-}
-
-pub(super) fn number<T: Element>(element: &T) -> u64 {
-    element.item().number()
-}
-
-pub(super) fn numbers<T: Element>(elements: Vec<T>) -> Vec<u64> {
-    elements.iter().map(number).collect()
-}
-
-/// What `for_each` shows, in its order.
-pub(super) fn shown_elements<T: Element>(queue: &Face<T>) -> Vec<u64> {
+/// Returns the numbers that `for_each` shows, in its order.
+pub(super) fn shown_elements<T: Element>(queue: &DynQueue<T>) -> Vec<u64> {
     let mut seen = Vec::new();
     queue.for_each(&mut |element| seen.push(number(element)));
     seen
@@ -42,36 +30,36 @@ pub(super) fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers
 }
 
-/// What `peek` shows.
-pub(super) fn peeked<T: Element>(queue: &Face<T>) -> Option<u64> {
+/// Returns the number that `peek` shows.
+pub(super) fn peeked<T: Element>(queue: &DynQueue<T>) -> Option<u64> {
     let mut seen = None;
     queue.peek(&mut |element| seen = Some(number(element)));
     seen
 }
 
-pub(super) fn poll<T: Element>(queue: &Face<T>) -> Option<u64> {
+pub(super) fn poll<T: Element>(queue: &DynQueue<T>) -> Option<u64> {
     queue.poll().as_ref().map(number)
 }
 
 pub(super) fn poll_for<T: Element>(
-    queue: &Face<T>,
+    queue: &DynQueue<T>,
     timeout: Duration,
 ) -> Result<Option<u64>, Interrupted> {
     Ok(queue.poll_timeout(timeout)?.as_ref().map(number))
 }
 
-pub(super) fn take<T: Element>(queue: &Face<T>) -> Result<u64, Interrupted> {
+pub(super) fn take<T: Element>(queue: &DynQueue<T>) -> Result<u64, Interrupted> {
     Ok(number(&queue.take()?))
 }
 
 /// Polls until nothing comes.
-pub(super) fn poll_all<T: Element>(queue: &Face<T>) -> Vec<u64> {
+pub(super) fn poll_all<T: Element>(queue: &DynQueue<T>) -> Vec<u64> {
     std::iter::from_fn(|| poll(queue)).collect()
 }
 
-/// The answer to an insertion, with the number of the element in place of the element.
-pub(super) fn told<T: Element>(answer: Result<(), PutError<T>>) -> Result<(), PutError<u64>> {
-    answer.map_err(|refused| match refused {
+/// Returns the result of an insertion with the number of the element in place of the element.
+pub(super) fn numbered<T: Element>(result: Result<(), PutError<T>>) -> Result<(), PutError<u64>> {
+    result.map_err(|refused| match refused {
         PutError::Full(element) => PutError::Full(number(&element)),
         PutError::TimedOut(element) => PutError::TimedOut(number(&element)),
         PutError::Interrupted(element) => PutError::Interrupted(number(&element)),
@@ -81,7 +69,7 @@ pub(super) fn told<T: Element>(answer: Result<(), PutError<T>>) -> Result<(), Pu
 
 /// Fails unless the queue holds these, in any order, and nobody waits in it.
 #[track_caller]
-pub(super) fn assert_holds<T: Element>(queue: &Face<T>, held: &[u64]) {
+pub(super) fn assert_holds<T: Element>(queue: &DynQueue<T>, held: &[u64]) {
     assert_eq!(
         sorted(shown_elements(queue)),
         sorted(held.to_vec()),
@@ -104,12 +92,12 @@ pub(super) fn assert_each_once(numbers: Vec<u64>, count: u64) {
     assert_eq!(got.len() as u64, count, "how many elements came");
 }
 
-/// Runs a call on a thread that is interrupted already and whose clock stands still; says also
+/// Runs a call on a thread that is interrupted already and whose clock stands still. Returns also
 /// whether the interrupt is still pending afterwards.
-pub(super) fn flagged<T: Element, R: Send + 'static>(
+pub(super) fn while_interrupted<T: Element, R: Send + 'static>(
     subject: &Subject<T>,
     queue: &Queue<T>,
-    call: impl FnOnce(&Face<T>) -> R + Send + 'static,
+    call: impl FnOnce(&DynQueue<T>) -> R + Send + 'static,
 ) -> (R, bool) {
     let caller = TestClock::new().enter(|| {
         Subject::spawn(queue, move |queue| {
@@ -121,39 +109,39 @@ pub(super) fn flagged<T: Element, R: Send + 'static>(
     subject.join("a call with a pending interrupt", caller)
 }
 
-/// Runs a call on a thread whose clock stands still: it fails if the call waits for a time-out.
-pub(super) fn at_once<T: Element, R: Send + 'static>(
+/// Runs a call on a thread whose clock stands still: fails if the call waits for a time-out.
+pub(super) fn without_waiting<T: Element, R: Send + 'static>(
     subject: &Subject<T>,
     queue: &Queue<T>,
-    call: impl FnOnce(&Face<T>) -> R + Send + 'static,
+    call: impl FnOnce(&DynQueue<T>) -> R + Send + 'static,
 ) -> R {
     let caller = TestClock::new().enter(|| Subject::spawn(queue, call));
     subject.join("a call that need not wait", caller)
 }
 
 /// Runs a timed call that has to run out of time, and fails if it ends before, or later.
-pub(super) fn runs_out<T: Element, R: Send + 'static>(
+pub(super) fn until_timeout<T: Element, R: Send + 'static>(
     subject: &Subject<T>,
     queue: &Queue<T>,
-    call: impl FnOnce(&Face<T>, Duration) -> R + Send + 'static,
+    call: impl FnOnce(&DynQueue<T>, Duration) -> R + Send + 'static,
 ) -> R {
     match subject.time {
-        Time::OfThread => runs_out_on_a_test_clock(subject, queue, call),
-        Time::Real => runs_out_on_real_time(subject, queue, call),
+        Time::OfThread => until_timeout_on_a_test_clock(subject, queue, call),
+        Time::Real => until_timeout_in_real_time(subject, queue, call),
     }
 }
 
-fn runs_out_on_a_test_clock<T: Element, R: Send + 'static>(
+fn until_timeout_on_a_test_clock<T: Element, R: Send + 'static>(
     subject: &Subject<T>,
     queue: &Queue<T>,
-    call: impl FnOnce(&Face<T>, Duration) -> R + Send + 'static,
+    call: impl FnOnce(&DynQueue<T>, Duration) -> R + Send + 'static,
 ) -> R {
     let clock = TestClock::new();
     let theirs = clock.clone();
     let caller =
         clock.enter(|| Subject::spawn(queue, move |queue| (call(queue, HOUR), theirs.elapsed())));
     subject.until("a timed call to run out of time", || {
-        // The clock goes only while the call sleeps on it, and only to where it is to wake.
+        // The clock advances only while the call sleeps on it, and only to its deadline.
         if let Some(left) = clock.next_wake_up() {
             clock.advance(left);
         }
@@ -164,10 +152,10 @@ fn runs_out_on_a_test_clock<T: Element, R: Send + 'static>(
     answer
 }
 
-fn runs_out_on_real_time<T: Element, R: Send + 'static>(
+fn until_timeout_in_real_time<T: Element, R: Send + 'static>(
     subject: &Subject<T>,
     queue: &Queue<T>,
-    call: impl FnOnce(&Face<T>, Duration) -> R + Send + 'static,
+    call: impl FnOnce(&DynQueue<T>, Duration) -> R + Send + 'static,
 ) -> R {
     const SHORT: Duration = Duration::from_millis(20);
     let caller = Subject::spawn(queue, |queue| {
