@@ -53,7 +53,7 @@ public final class Bench {
             case "W9" -> Timers.timers(point);
             case "W10" -> Memory.memory(peer, point);
             case "W11" -> Streams.busyTasks(peer, point);
-            case "W12" -> Endings.shutdown(peer, point);
+            case "W12" -> Shutdown.shutdown(peer, point);
             case "W13" -> Streams.additions(peer, point);
             case "W14" -> Streams.growth(peer, point);
             default -> throw new IllegalArgumentException("there is no workload " + request[0]);

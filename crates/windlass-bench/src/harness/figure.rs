@@ -1,10 +1,10 @@
-//! One measured number, and which way is better.
+//! A measured value, and which direction is better.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What one sample says about one thing.
+/// The value of one metric in one sample.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) metric: String,
@@ -12,7 +12,7 @@ pub(crate) struct Figure {
     pub(crate) unit: Unit,
 }
 
-/// The unit of a figure. It also says which way is better.
+/// The unit of a figure. It also determines which direction is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unit {
     Nanos,
@@ -23,7 +23,7 @@ pub(crate) enum Unit {
     Count,
 }
 
-/// Which of two figures wins.
+/// Which direction is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Better {
     Lower,
@@ -41,7 +41,7 @@ impl Figure {
         }
     }
 
-    /// The time that each of `count` things took.
+    /// Returns the time per item of `count`.
     pub(crate) fn per(metric: &str, elapsed: Duration, count: u64) -> Self {
         let each = elapsed.as_nanos() as f64 / count.max(1) as f64;
         Self::new(metric, each, Unit::Nanos)
@@ -63,7 +63,7 @@ impl Figure {
         Self::new(metric, count as f64, Unit::Count)
     }
 
-    /// The line by which a child process hands a figure to its parent.
+    /// Returns the line by which a child process reports a figure to its parent.
     pub(crate) fn to_line(&self) -> String {
         format!("{}\t{}\t{}", self.metric, self.value, self.unit)
     }

@@ -99,7 +99,7 @@ impl Point {
             ("what", "sum") => "sum of an array".to_owned(),
             ("what", "far") => "due in one to two minutes".to_owned(),
             ("what", "near") => "due within a second".to_owned(),
-            ("what", "now") => "abrupt end".to_owned(),
+            ("what", "now") => "abrupt shutdown".to_owned(),
             ("what", "idle") => "idle threads".to_owned(),
             ("what", "queued") if self.get("queued").is_none() => "queued tasks".to_owned(),
             ("what", "timers") => "pending timers".to_owned(),

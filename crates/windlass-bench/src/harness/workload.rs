@@ -1,4 +1,4 @@
-//! What a workload is to the harness: points to measure at, and who takes part at each.
+//! A workload: points to measure at, and the participants at each.
 
 use super::figure::Figure;
 use super::point::Point;
@@ -10,7 +10,7 @@ pub(crate) enum Size {
     Tiny,
     /// All workloads within two minutes.
     Quick,
-    /// What the published figures are made with.
+    /// For published figures.
     Full,
 }
 
@@ -25,7 +25,7 @@ impl Size {
     }
 }
 
-/// A question put to all peers alike.
+/// What is measured, at which points, and by whom.
 pub(crate) struct Workload {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct Workload {
     pub(crate) participants: fn(&Point) -> Vec<Participant>,
     /// The peers in the Java program.
     pub(crate) jdk: fn(&Point) -> Vec<&'static str>,
-    /// Whom the ratio compares with.
+    /// What the ratio compares with.
     pub(crate) baseline: Baseline,
     pub(crate) jvm: Jvm,
     pub(crate) plot: Plot,
@@ -45,7 +45,7 @@ pub(crate) struct Workload {
 /// What the report draws of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plot {
-    /// Tables say it all.
+    /// No plot.
     Nothing,
     /// Tasks per second, by peer.
     Throughput,
@@ -53,12 +53,12 @@ pub(crate) enum Plot {
     Scale(&'static [&'static str]),
 }
 
-/// Whom the figures of a workload are compared with.
+/// What the figures of a workload are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Baseline {
-    /// Whoever is best among those that are not Windlass.
+    /// The best peer that is not Windlass.
     BestPeer,
-    /// Plain Windlass: the workload asks what an addition costs.
+    /// Plain Windlass: the workload measures what an addition costs.
     Plain,
 }
 

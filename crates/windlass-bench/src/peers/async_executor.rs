@@ -27,7 +27,7 @@ impl Pool for AsyncExecutor {
         let start = |_| {
             let (executor, over) = (Arc::clone(&executor), over.clone());
             std::thread::spawn(move || {
-                // An error is how it hears that the sender is gone.
+                // An error means that the sender is gone.
                 let _ = block_on(executor.run(over.recv()));
             })
         };

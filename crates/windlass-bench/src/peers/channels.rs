@@ -1,4 +1,4 @@
-//! The shortest honest pool: threads that take boxed closures from a channel.
+//! A minimal pool: threads that take boxed closures from a channel.
 //!
 //! It has nothing of what makes a pool (states, statistics, panics, handles), and so shows what the
 //! channel alone costs.

@@ -81,7 +81,7 @@ impl Returning for ExecutorsStealing {
     }
 }
 
-/// Its only way to end drops what is queued.
+/// Its only shutdown drops what is queued.
 impl StopsAtOnce for ExecutorsStealing {
     fn stop_at_once(self) -> u64 {
         self.0.shutdown_async();

@@ -1,4 +1,4 @@
-//! What workloads ask of peers, by family.
+//! What workloads need of peers, by family.
 //!
 //! All is generic: a peer pays for what its own interface makes it pay, and for nothing of ours.
 
@@ -22,11 +22,11 @@ pub(crate) trait Pool: Peer + Send + Sync + Sized + 'static {
 
     fn execute(&self, body: impl FnOnce() + Send + 'static);
 
-    /// Ends the pool in its gentle way, and waits as far as it lets one wait.
+    /// Shuts the pool down in order, and waits for it if it offers that.
     fn close(self) {}
 }
 
-/// Runs tasks that give a result.
+/// Runs tasks that return a result.
 pub(crate) trait Returning: Pool {
     type Handle<T: Send + 'static>: Send;
 
@@ -43,7 +43,7 @@ pub(crate) trait Returning: Pool {
     }
 }
 
-/// What becomes of a task for which there is no room.
+/// What happens to a task for which there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenFull {
     Block,
@@ -65,7 +65,7 @@ pub(crate) trait Cached: Pool {
     fn cached() -> Self;
 }
 
-/// Ends without running what is queued.
+/// Stops without running what is queued.
 pub(crate) trait StopsAtOnce: Pool {
     /// Stops the pool without waiting for its threads; returns how many tasks it handed back,
     /// if it hands any back.
@@ -101,7 +101,7 @@ pub(crate) trait Timers: Peer + Sized {
 
     fn cancel(&self, token: Self::Token);
 
-    /// Waits until all timers are really set, where setting them goes on in the background;
+    /// Waits until all timers are set, where they are set in the background;
     /// `all` then counts in [`SET`](crate::instruments::tally::SET).
     fn await_set(&self, all: &Expected) {
         let _ = all;

@@ -1,7 +1,7 @@
-//! The peers: for each, how it does what a workload asks.
+//! The peers: one file each, with its implementation of what workloads need.
 //!
 //! Each is used through its public interface, set up as its users would, with its threads started
-//! beforehand where it offers that. A peer implements the families that it has an answer to.
+//! beforehand where it offers that. A peer implements the families that it offers.
 
 mod async_executor;
 mod blocking;

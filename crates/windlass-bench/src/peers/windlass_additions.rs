@@ -1,4 +1,4 @@
-//! Windlass with what is often added to it, to see what the addition costs.
+//! Windlass with common additions, to measure their cost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ impl Pool for Hooked {
     }
 }
 
-/// With a thread factory that gives names.
+/// With a thread factory that names its threads.
 pub(crate) struct Named(ThreadPoolExecutor);
 
 impl Peer for Named {
@@ -76,7 +76,7 @@ impl Pool for Boxed {
     }
 }
 
-/// With somebody who reads the statistics a thousand times a second.
+/// With a thread that reads the statistics a thousand times a second.
 pub(crate) struct Watched {
     pool: ThreadPoolExecutor,
     is_over: Arc<AtomicBool>,

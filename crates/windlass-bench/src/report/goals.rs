@@ -1,4 +1,4 @@
-//! What Windlass is asked to reach, and whether a record shows it.
+//! The performance goals, and whether a record meets them.
 
 use super::markdown::line;
 use crate::harness::record::Row;
@@ -37,7 +37,7 @@ enum Against {
     One,
 }
 
-/// What one point says of a goal.
+/// The ratio at one point.
 struct Cell {
     value: f64,
     /// The point, and who is compared there.
@@ -90,8 +90,8 @@ impl Goal {
     }
 }
 
-/// Every peer of W3 and W4 lets idle threads sleep, so all count as parking there; some look for
-/// work a while before, `executors-stealing` among them.
+/// Every peer of W3 and W4 lets idle threads sleep, so all count as parking there; some search for
+/// work for a while before, `executors-stealing` among them.
 #[rustfmt::skip]
 const GOALS: &[Goal] = &[
     goal("W1", "per task", "1.3 times the throughput of the best peer in every cell, 2 times in the median").worst(1.0 / 1.3).median(0.5),
@@ -133,8 +133,8 @@ pub(super) fn write(text: &mut String, rows: &[Row]) {
         text,
         "A cell is one point of a workload. Figures are Windlass's divided by those it is compared \
          with, below one is better; in W10 they are bytes. All peers of W3 and W4 let idle threads \
-         sleep and so count as parking, `executors-stealing` too, which looks for work a while \
-         before.\n",
+         sleep and so count as parking, `executors-stealing` too, which searches for work for \
+         a while before.\n",
     );
     line(
         text,
@@ -158,7 +158,7 @@ pub(super) fn write(text: &mut String, rows: &[Row]) {
 }
 
 impl Goal {
-    /// What each point of the record says, in its order.
+    /// Returns the ratio at each point of the record, in its order.
     fn cells(&self, rows: &[Row]) -> Vec<Cell> {
         let of_it = |row: &&Row| row.workload == self.workload && row.metric == self.metric;
         let rows: Vec<Row> = rows.iter().filter(of_it).cloned().collect();
@@ -173,7 +173,7 @@ impl Goal {
             .collect()
     }
 
-    /// What one point says, if both sides were measured there.
+    /// Returns the ratio at one point, if both sides were measured there.
     fn cell(&self, group: Vec<&Row>, all: &[Row]) -> Option<Cell> {
         let counts = |row: &&Row| match self.against {
             _ if self.is_ours(row) => true,

@@ -1,4 +1,4 @@
-//! The words and tables of the document.
+//! The text and tables of the document.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! The first half page: a picture, five sentences, and where Windlass loses.
 //!
-//! Everything said here is computed from the record. Only the reasons for losses are written by
+//! All figures are computed from the record. Only the reasons for losses are written by
 //! hand, and shown as long as the record shows the loss.
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ struct Cell {
     point: String,
 }
 
-/// What the record says about a topic.
+/// The ratios of a topic over all points.
 pub(super) struct Summary {
     topic: &'static Topic,
     median: f64,
@@ -114,7 +114,7 @@ const TOPICS: &[Topic] = &[
     Topic { name: "a standing queue of 10 to a million", workload: "W14", metric: "per task", ours: EITHER, only: |point| what(point, "queued"), why: UNKNOWN },
 ];
 
-/// What the record says about each topic that was measured, best first.
+/// Returns a summary of each topic that was measured, best first.
 pub(super) fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut summaries: Vec<_> = TOPICS
         .iter()
@@ -308,7 +308,7 @@ fn losses(text: &mut String, summaries: &[Summary]) {
     }
 }
 
-/// Whether a row is of somebody else.
+/// Returns whether a row is not of Windlass.
 fn is_peer(row: &Row) -> bool {
     !row.is_ours() && row.peer != Sequential::NAME
 }
@@ -336,7 +336,7 @@ impl Topic {
         })
     }
 
-    /// What one point says, if both sides were measured there.
+    /// Returns the ratio at one point, if both sides were measured there.
     fn cell(&self, group: &[&Row]) -> Option<Cell> {
         let ranking = Ranking::new(group.iter().copied(), Baseline::BestPeer);
         let ours = ranking.rows.iter();

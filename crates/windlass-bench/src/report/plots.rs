@@ -1,4 +1,4 @@
-//! Which plots a record gives.
+//! The plots of a record.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) struct Plot {
 /// Stands for no workload: the plot of the opening.
 pub(super) const OVERVIEW: &str = "overview";
 
-/// Draws the overview, and what each workload wants drawn.
+/// Draws the overview and the plots of each workload.
 pub(super) fn draw(rows: &[Row]) -> Vec<Plot> {
     let mut plots = vec![overview(rows)];
     for workload in workloads::all() {

@@ -1,4 +1,4 @@
-//! W11: tasks of real work, and how much of the machine they get.
+//! W11: tasks of a known length, and the share of the machine that they use.
 
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};

@@ -1,4 +1,4 @@
-//! W14: what a task costs as workers and queues become many.
+//! W14: the cost of a task with many workers and long queues.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::peers::Pool;
 pub(crate) fn workload() -> Workload {
     Workload {
         id: "W14",
-        title: "growth",
+        title: "many workers, long queues",
         about: "The cost of an empty task as workers go from 1 to 64, and as the queue's standing \
                 length goes from 10 to 10^6: there each task sends its successor, so the queue \
                 stays as long as it is. Time per task.",

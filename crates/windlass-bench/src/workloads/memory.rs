@@ -1,4 +1,4 @@
-//! W10: what waits takes memory.
+//! W10: memory of queued tasks, idle workers and pending timers.
 
 use std::mem;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! W12: how soon a pool is gone.
+//! W12: how long a shutdown takes.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -21,9 +21,9 @@ pub(crate) fn workload() -> Workload {
     Workload {
         id: "W12",
         title: "shutdown",
-        about: "The gentle end of a pool of idle threads, and the abrupt end of one with tasks in \
-                its queue and its workers busy until then; until the last thread is about to end. \
-                Tasks that were queued may be given back, dropped, or run all the same.",
+        about: "Orderly shutdown of a pool of idle threads, and abrupt shutdown of one with tasks \
+                in its queue and busy workers; until the last thread is about to end. Queued tasks \
+                may be handed back, dropped, or run all the same.",
         points: |size: Size| {
             let (idle, queued) = size.pick((4, 100), (64, 50_000), (64, 1_000_000));
             points([
@@ -66,7 +66,7 @@ thread_local! {
     static LEAVING: RefCell<Option<Leaving>> = const { RefCell::new(None) };
 }
 
-/// Brings all workers to a gate, each of them marked so that its end is seen.
+/// Blocks all workers at a gate, each with a guard that counts its end.
 fn gather<P: Pool>(pool: &P, workers: usize) -> Gate {
     let gate = Gate::default();
     for _ in 0..workers {

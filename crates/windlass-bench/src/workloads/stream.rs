@@ -26,7 +26,7 @@ pub(crate) fn time(producers: usize, tasks: u64, send: impl Fn() + Sync) -> Dura
         all.wait();
         return begun.elapsed();
     }
-    // The producers say when they began: this thread may get a core long after they did.
+    // The producers report when they started: this thread may get a core long after they did.
     let together = Barrier::new(producers);
     std::thread::scope(|scope| {
         let produce = || {

@@ -1,4 +1,4 @@
-//! W4: how soon an idle pool begins a task.
+//! W4: how soon an idle pool starts a task.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

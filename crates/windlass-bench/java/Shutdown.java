@@ -4,9 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** How soon a pool is gone: W12. */
-final class Endings {
-    private Endings() {}
+/** How long a shutdown takes: W12. */
+final class Shutdown {
+    private Shutdown() {}
 
     static List<Figure> shutdown(String peer, Point point) throws Exception {
         return point.word("what").equals("idle") ? idle(peer, point) : now(peer, point);
