@@ -3,10 +3,12 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use windlass::error::{ExecutionError, Failure};
+use windlass::error::{Cancellation, ExecutionError, Failure};
 use windlass::forkjoin::ForkJoinPool;
 use windlass::forkjoin::completer::{Completer, Node, Root};
+use windlass::task::TaskId;
 use windlass::testing::{Gate, PATIENCE, within_patience};
 use windlass::{ExecutorService, Submit};
 
@@ -24,10 +26,10 @@ impl Completer for Counted {
     fn compute(&self, node: &Node) {
         self.1.lock().unwrap().push(node.clone());
     }
-    fn on_completion(&self, _node: &Node) {
+    fn on_completion(&self, _node: &Node, _caller: &Node) {
         self.0.completions.fetch_add(1, Ordering::SeqCst);
     }
-    fn on_failure(&self, _node: &Node, _failure: &Failure) -> bool {
+    fn on_failure(&self, _node: &Node, _failure: &Failure, _caller: &Node) -> bool {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
         self.2
     }
@@ -340,10 +342,38 @@ fn a_tree_whose_nodes_are_dropped_is_cancelled() {
     let (pool, gate) = held();
     let tree = pool.submit_completer(Fib(5, Arc::default())).unwrap();
     assert_eq!(pool.shutdown_now().len(), 1);
-    assert!(tree.join().unwrap_err().is_cancelled());
+    let reason = ExecutionError::Cancelled(Cancellation::Shutdown);
+    assert_eq!(tree.join(), Err(reason));
     gate.open();
     pool.close();
-    assert!(pool.submit_completer(Fib(5, Arc::default())).is_err());
+}
+
+/// CC-009
+#[test]
+fn a_tree_that_is_refused_comes_back_with_its_handle() {
+    let pool = ForkJoinPool::new(1).unwrap();
+    pool.close();
+    let sum = Arc::new(AtomicU64::new(0));
+    let root = Fib(5, Arc::clone(&sum));
+    let (task, tree) = pool.submit_completer(root).unwrap_err().into_parts();
+    assert!(!tree.is_done());
+    drop(task);
+    assert!(tree.join().unwrap_err().is_cancelled());
+    assert_eq!(sum.load(Ordering::SeqCst), 0);
+}
+
+/// CC-009
+#[test]
+fn a_wait_for_a_tree_can_have_a_time_limit() {
+    let (pool, gate) = held();
+    let tree = pool.submit_completer(Fib(5, Arc::default())).unwrap();
+    assert_eq!(
+        tree.get_timeout(Duration::ZERO),
+        Err(ExecutionError::TimedOut)
+    );
+    assert_eq!(tree.wait_timeout(Duration::ZERO), Ok(false));
+    gate.open();
+    assert_eq!(tree.get_timeout(PATIENCE), Ok(()));
 }
 
 /// CC-009, FJP-009
@@ -400,7 +430,7 @@ fn a_panic_in_a_completion_fails_the_node() {
         fn compute(&self, node: &Node) {
             node.try_complete();
         }
-        fn on_completion(&self, _node: &Node) {
+        fn on_completion(&self, _node: &Node, _caller: &Node) {
             panic!("at completion");
         }
     }
@@ -440,4 +470,49 @@ fn help_complete_runs_at_most_the_given_number_of_nodes() {
     pool.submit_completer(helps).unwrap().join().unwrap();
     pool.close();
     assert_eq!(count(&unrelated), 1);
+}
+
+/// Notes which node completed or failed, and who led there.
+struct Traced(Arc<Mutex<Vec<(Node, Node)>>>);
+
+impl Completer for Traced {
+    fn compute(&self, _node: &Node) {}
+    fn on_completion(&self, node: &Node, caller: &Node) {
+        self.0.lock().unwrap().push((node.clone(), caller.clone()));
+    }
+    fn on_failure(&self, node: &Node, _failure: &Failure, caller: &Node) -> bool {
+        self.0.lock().unwrap().push((node.clone(), caller.clone()));
+        true
+    }
+}
+
+/// CC-005
+#[test]
+fn a_completion_knows_the_node_that_led_to_it() {
+    for fails in [false, true] {
+        let calls: Arc<Mutex<Vec<(Node, Node)>>> = Arc::default();
+        let pool = ForkJoinPool::new(1).unwrap();
+        let root = pool.submit_completer(Traced(Arc::clone(&calls))).unwrap();
+        assert!(pool.await_quiescence(PATIENCE));
+        let child = root.node().child(Traced(Arc::clone(&calls)));
+        if fails {
+            child.fail(Failure::from_error("failed"));
+        } else {
+            child.try_complete();
+        }
+        let top = root.node().clone();
+        let expected = [(child.clone(), child.clone()), (top, child)];
+        assert_eq!(*calls.lock().unwrap(), expected);
+    }
+}
+
+/// CC-004
+#[test]
+fn nodes_are_told_apart_by_identity() {
+    let root = root(&Arc::default());
+    let child = root.node().child(counted(&Arc::default()));
+    assert!(child.root() == root.node() && child == child.clone());
+    assert!(child != *root.node() && child.id() != root.id());
+    assert_eq!(root.id(), root.node().id());
+    assert_eq!(TaskId::from(&root), TaskId::from(root.node()));
 }

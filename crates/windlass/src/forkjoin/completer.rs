@@ -1,12 +1,14 @@
-//! Trees of tasks in which the end of the children completes the parent.
+//! Completer trees: the end of the children completes the parent.
 //!
 //! A [`Node`] counts how many children it still waits for. Whoever ends calls
-//! [`try_complete`](Node::try_complete): that takes one off the count of the node, and at zero calls
-//! its [`Completer::on_completion`] and goes on with its parent. No thread waits anywhere in the tree;
-//! only the [`Root`] can be waited for.
+//! [`try_complete`](Node::try_complete): that decrements the count of the node, and at zero calls its
+//! [`Completer::on_completion`] and goes on with its parent. No thread waits anywhere in the tree; only
+//! the [`Root`] can be waited for.
 
 use std::fmt;
 use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,18 +17,18 @@ use super::blocker::blocking;
 use super::executor::ForkJoinPool;
 use super::job::{WaiterId, Work};
 use super::local::Local;
-use crate::executor::RejectedExecution;
+use crate::executor::{ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head,
-    ReadingHandle, Ref, SharedHandle, Task, TaskControl, Untyped, handle_methods,
+    ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, handle_methods,
     reading_handle_methods,
 };
 use crate::unwind::catch;
 
-/// What one node of the tree does.
+/// The work of one node of a completer tree.
 ///
 /// A sum over a range, split down to single numbers:
 ///
@@ -62,22 +64,25 @@ pub trait Completer: Send + Sync {
     /// Does the node's own work, forks children, and ends with [`Node::try_complete`].
     fn compute(&self, node: &Node);
 
-    /// Called once when the node and all that it waited for have ended well.
+    /// Called once when the node and all that it waits for have completed.
+    ///
+    /// `caller` is the node whose completion led here: the last child, or the node itself.
     #[doc(alias = "onCompletion")]
-    fn on_completion(&self, node: &Node) {
-        let _ = node;
+    fn on_completion(&self, node: &Node, caller: &Node) {
+        let _ = (node, caller);
     }
 
-    /// Called once when the node, or one below it, has failed. `true` passes the failure on to the
-    /// parent.
+    /// Called once when the node, or one below it, has failed. `true` fails the parent too.
+    ///
+    /// `caller` is the node whose failure led here: a child, or the node itself.
     #[doc(alias = "onExceptionalCompletion")]
-    fn on_failure(&self, node: &Node, failure: &Failure) -> bool {
-        let _ = (node, failure);
+    fn on_failure(&self, node: &Node, failure: &Failure, caller: &Node) -> bool {
+        let _ = (node, failure, caller);
         true
     }
 }
 
-/// A node of the tree; cloning gives another reference to it.
+/// A node of a completer tree. Clones refer to the same node, and compare equal.
 #[derive(Clone)]
 pub struct Node(Arc<Inner>);
 
@@ -85,41 +90,42 @@ struct Inner {
     completer: Box<dyn Completer>,
     parent: Option<Node>,
     pending: AtomicI32,
-    /// For a child only whether it has failed; for the root, the end of the tree.
+    /// The outcome. A child that completes leaves it open; only failures and forced completions set it.
     end: FutureTask<()>,
     pool: ForkJoinPool,
 }
 
 impl Node {
-    fn root_of(pool: &ForkJoinPool, completer: impl Completer + 'static) -> Self {
-        Self::new(Box::new(completer), None, pool.clone())
-    }
-
     fn new(completer: Box<dyn Completer>, parent: Option<Self>, pool: ForkJoinPool) -> Self {
-        let end = FutureTask::new(|| ());
         Self(Arc::new(Inner {
             completer,
             parent,
             pending: AtomicI32::new(0),
-            end,
+            end: FutureTask::new(|| ()),
             pool,
         }))
     }
 
-    /// A node below this one. It does not change this node's count.
+    /// Creates a node below this one. It does not change this node's count.
     #[must_use]
     pub fn child(&self, completer: impl Completer + 'static) -> Self {
         Self::new(Box::new(completer), Some(self.clone()), self.0.pool.clone())
     }
 
-    /// The node above this one.
+    /// Returns the id of the node; the id of the root's handle is that of its node.
+    #[must_use]
+    pub fn id(&self) -> TaskId {
+        self.0.end.id()
+    }
+
+    /// Returns the node above this one.
     #[must_use]
     #[doc(alias = "getCompleter")]
     pub fn parent(&self) -> Option<&Self> {
         self.0.parent.as_ref()
     }
 
-    /// The node at the top.
+    /// Returns the node at the top.
     #[must_use]
     pub fn root(&self) -> &Self {
         let mut node = self;
@@ -129,17 +135,17 @@ impl Node {
         node
     }
 
-    /// Has the node's work done, here or by another worker.
+    /// Forks the node's work, to be run by this or another worker.
     ///
-    /// If it cannot be, because the pool has ended or is stopped, the tree is cancelled.
+    /// The tree is cancelled if the work is never run, because the pool is shut down or stopped.
     pub fn fork(&self) {
-        let refused = self.send();
-        drop(refused);
+        let rejected = self.submit();
+        drop(rejected);
     }
 
-    fn send(&self) -> Result<(), Work> {
-        let branch = Branch(Some(self.clone()));
-        let task = Task::new(move || branch.compute());
+    fn submit(&self) -> Result<(), Work> {
+        let queued = QueuedNode(Some(self.clone()));
+        let task = Task::new(move || queued.compute());
         let work = Work::Task(task, Some(self.root().waiter()));
         self.0.pool.shared().push_or_submit(work)
     }
@@ -148,7 +154,7 @@ impl Node {
         WaiterId::of(&*self.0)
     }
 
-    /// Does the node's work here and now.
+    /// Runs the node's work here and now.
     pub fn compute(&self) {
         if self.0.end.is_done() {
             return;
@@ -158,23 +164,23 @@ impl Node {
         }
     }
 
-    /// How many ends below the node waits for.
+    /// Returns how many completions below the node it waits for.
     #[must_use]
     pub fn pending_count(&self) -> i32 {
         self.0.pending.load(Ordering::Acquire)
     }
 
-    /// Sets how many ends below the node waits for.
+    /// Sets how many completions below the node it waits for.
     pub fn set_pending_count(&self, count: i32) {
         self.0.pending.store(count, Ordering::Release);
     }
 
-    /// Adds to how many ends below the node waits for.
+    /// Adds to how many completions below the node it waits for.
     pub fn add_to_pending_count(&self, delta: i32) {
         self.0.pending.fetch_add(delta, Ordering::AcqRel);
     }
 
-    /// Sets the count, if it is what is expected; says whether it was.
+    /// Sets the count if it is the expected one; returns whether it was.
     pub fn compare_and_set_pending_count(&self, expected: i32, count: i32) -> bool {
         let exchange = (Ordering::AcqRel, Ordering::Acquire);
         self.0
@@ -183,7 +189,7 @@ impl Node {
             .is_ok()
     }
 
-    /// Takes one off the count unless it is zero; gives what it was.
+    /// Decrements the count unless it is zero; returns the count before.
     pub fn decrement_pending_count_unless_zero(&self) -> i32 {
         let less = |count| (count != 0).then(|| count - 1);
         match self
@@ -195,25 +201,26 @@ impl Node {
         }
     }
 
-    /// Takes one off the count; at zero calls [`Completer::on_completion`] and goes on with the
-    /// parent. The root is then done.
+    /// Decrements the count; at zero calls [`Completer::on_completion`] instead and goes on with the
+    /// parent. The root is then complete.
     pub fn try_complete(&self) {
-        self.climb(Node::call_on_completion);
+        self.complete_upwards(Node::call_on_completion);
     }
 
-    /// Like [`try_complete`](Self::try_complete), without calling [`Completer::on_completion`].
+    /// Does the same as [`try_complete`](Self::try_complete), without calling
+    /// [`Completer::on_completion`].
     pub fn propagate_completion(&self) {
-        self.climb(|_| Ok(()));
+        self.complete_upwards(|_, _| Ok(()));
     }
 
-    fn climb(&self, visit: impl Fn(&Self) -> Result<(), Failure>) {
-        let mut node = self;
+    fn complete_upwards(&self, visit: impl Fn(&Self, &Self) -> Result<(), Failure>) {
+        let (mut node, mut caller) = (self, self);
         while node.decrement_pending_count_unless_zero() == 0 {
-            if let Err(failure) = visit(node) {
+            if let Err(failure) = visit(node, caller) {
                 return node.fail(failure);
             }
             match node.parent() {
-                Some(parent) => node = parent,
+                Some(parent) => (node, caller) = (parent, node),
                 None => {
                     node.0.end.complete(());
                     return;
@@ -222,17 +229,17 @@ impl Node {
         }
     }
 
-    fn call_on_completion(&self) -> Result<(), Failure> {
-        catch(|| self.0.completer.on_completion(self)).map_err(Failure::from_panic)
+    fn call_on_completion(&self, caller: &Self) -> Result<(), Failure> {
+        catch(|| self.0.completer.on_completion(self, caller)).map_err(Failure::from_panic)
     }
 
-    /// Completes the node whatever its count: calls [`Completer::on_completion`], and goes on with the
-    /// parent. False if it has ended already.
+    /// Completes the node whatever its count: calls [`Completer::on_completion`] and goes on with the
+    /// parent. Returns false if the node has ended already.
     pub fn complete(&self) -> bool {
         if self.0.end.is_done() {
             return false;
         }
-        match self.call_on_completion() {
+        match self.call_on_completion(self) {
             Err(failure) => self.fail(failure),
             Ok(()) => {
                 self.0.end.complete(());
@@ -244,29 +251,31 @@ impl Node {
         true
     }
 
-    /// Fails the node, and each one above it until an [`Completer::on_failure`] says no.
+    /// Fails the node, and each one above it until a [`Completer::on_failure`] returns false.
     #[doc(alias = "completeExceptionally")]
     pub fn fail(&self, failure: Failure) {
-        let mut node = self;
+        let (mut node, mut caller) = (self, self);
         loop {
             if !node.0.end.fail(failure.clone()) {
                 return;
             }
-            let passes = catch(|| node.0.completer.on_failure(node, &failure)).unwrap_or(true);
+            let completer = &node.0.completer;
+            let passes = catch(|| completer.on_failure(node, &failure, caller)).unwrap_or(true);
             match node.parent() {
-                Some(parent) if passes => node = parent,
+                Some(parent) if passes => (node, caller) = (parent, node),
                 _ => return,
             }
         }
     }
 
-    /// The node itself if its count is zero; else takes one off it.
+    /// Returns the node itself if its count is zero; else decrements it.
     #[must_use]
     pub fn first_complete(&self) -> Option<&Self> {
         (self.decrement_pending_count_unless_zero() == 0).then_some(self)
     }
 
-    /// The parent, if this was the last end that it waited for. At the root: completes it quietly.
+    /// Returns the parent, if this was the last completion that it waited for. Completes the root
+    /// without calling its hook.
     #[must_use]
     pub fn next_complete(&self) -> Option<&Self> {
         match self.parent() {
@@ -283,7 +292,7 @@ impl Node {
         self.root().0.end.complete(());
     }
 
-    /// Runs up to `most` nodes of this tree that this worker has forked; says how many there were.
+    /// Runs up to `most` nodes of this tree that this worker has forked; returns how many there were.
     pub fn help_complete(&self, most: usize) -> usize {
         Local::with(|local| {
             let Some(local) = local else { return 0 };
@@ -300,32 +309,43 @@ impl Node {
     }
 }
 
+/// Nodes are compared by identity.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Node {}
+
+impl Hash for Node {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
+    }
+}
+
+impl From<&Node> for TaskId {
+    fn from(node: &Node) -> Self {
+        node.id()
+    }
+}
+
+impl UnwindSafe for Node {}
+impl RefUnwindSafe for Node {}
+
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
+            .field("id", &self.id())
             .field("pending", &self.pending_count())
             .finish_non_exhaustive()
     }
 }
 
-impl ForkJoinPool {
-    /// Submits the root of a tree of completers and returns it to wait for.
-    ///
-    /// # Errors
-    ///
-    /// [`RejectedExecution`].
-    pub fn submit_completer(
-        &self,
-        root: impl Completer + 'static,
-    ) -> Result<Root, RejectedExecution> {
-        Root::submit(Node::root_of(self, root))
-    }
-}
+/// A node that is queued; if it is dropped instead of run, the tree is cancelled.
+struct QueuedNode(Option<Node>);
 
-/// A node on its way to be computed; if that never happens, the tree is given up.
-struct Branch(Option<Node>);
-
-impl Branch {
+impl QueuedNode {
     fn compute(mut self) {
         if let Some(node) = self.0.take() {
             node.compute();
@@ -333,18 +353,44 @@ impl Branch {
     }
 }
 
-impl Drop for Branch {
+impl Drop for QueuedNode {
     fn drop(&mut self) {
         if let Some(node) = self.0.take() {
-            node.root().0.end.cancel();
+            let reason = if node.0.pool.is_shutdown() {
+                Cancellation::Shutdown
+            } else {
+                Cancellation::Dropped
+            };
+            let end = &node.root().0.end;
+            end.cancel_for(CancelMode::LetRun, reason);
         }
     }
 }
 
-/// The handle of a tree, through its root: the one node that can be waited for.
+impl ForkJoinPool {
+    /// Submits the root of a completer tree and returns its handle.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task that runs the root, and the handle.
+    pub fn submit_completer(
+        &self,
+        root: impl Completer + 'static,
+    ) -> Result<Root, RejectedExecution<Root>> {
+        let node = Node::new(Box::new(root), None, self.clone());
+        let end = node.0.end.handle();
+        let root = Root { node, end };
+        match root.node.submit() {
+            Ok(()) => Ok(root),
+            Err(work) => Err(self.rejection(work).with_handle(root)),
+        }
+    }
+}
+
+/// The handle of a completer tree: its root, the one node that can be waited for.
 ///
-/// A worker that waits runs nodes of the tree that it has forked. Cancelling the tree keeps nodes that
-/// have not started from being computed.
+/// A worker that waits for it first runs nodes of the tree that it has forked itself. Cancelling it
+/// keeps nodes from starting that have not. Dropping it detaches the tree.
 #[must_use = "dropping the root detaches the tree"]
 pub struct Root {
     node: Node,
@@ -352,17 +398,7 @@ pub struct Root {
 }
 
 impl Root {
-    fn submit(node: Node) -> Result<Self, RejectedExecution> {
-        match node.send() {
-            Ok(()) => Ok(Self {
-                end: node.0.end.handle(),
-                node,
-            }),
-            Err(work) => Err(node.0.pool.rejection(work)),
-        }
-    }
-
-    /// Returns the root node.
+    /// Returns the node.
     #[must_use]
     pub const fn node(&self) -> &Node {
         &self.node
@@ -382,7 +418,7 @@ impl Handle for Root {
         self.end.cancel_for(mode, reason)
     }
 
-    /// Runs nodes of the tree that this worker has forked, then waits for the end.
+    /// Runs nodes of the tree that this worker has forked, then waits for the end of the tree.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         self.node.help_complete(usize::MAX);
         blocking(|| self.end.wait_by(deadline))
@@ -409,6 +445,9 @@ impl Future for Root {
         Pin::new(&mut self.end).poll(context)
     }
 }
+
+impl UnwindSafe for Root {}
+impl RefUnwindSafe for Root {}
 
 impl fmt::Debug for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
