@@ -143,6 +143,14 @@ impl DefaultThreadFactory {
         }
     }
 
+    /// Threads named `NAME-worker-M`.
+    pub(crate) fn fork_join_named(name: &str) -> Self {
+        Self {
+            kind: "worker",
+            ..Self::with_prefix(name.into())
+        }
+    }
+
     /// Threads named `NAME-thread-M`.
     #[must_use]
     pub fn named(name: &str) -> Self {

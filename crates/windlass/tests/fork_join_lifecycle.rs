@@ -91,7 +91,10 @@ fn after_shutdown_submissions_are_rejected_while_accepted_work_completes() {
     assert!(pool.is_shutdown() && !pool.is_terminated());
     assert!(pool.execute(|| ()).is_err());
     assert!(pool.submit(|| ()).is_err());
-    assert!(pool.fork(Unit).is_err());
+    let (task, handle) = pool.fork(Unit).unwrap_err().into_parts();
+    assert!(!handle.is_done());
+    task.run();
+    handle.join().unwrap();
     assert!(pool.external_submit(Task::new(|| ())).is_err());
     assert!(pool.lazy_submit(Task::new(|| ())).is_err());
     gate.open();

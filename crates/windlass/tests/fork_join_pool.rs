@@ -12,7 +12,7 @@ use windlass::error::Failure;
 use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask, worker_index};
 use windlass::task::Task;
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
-use windlass::thread_factory::{ThreadBody, ThreadFactory};
+use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Submit, executors};
 
 struct Fib(u32);
@@ -353,16 +353,39 @@ fn a_factory_that_panics_is_survived() {
 fn worker_names_tell_the_pool_and_the_worker() {
     let name = || thread::current().name().map(str::to_owned).unwrap();
     let pool = ForkJoinPool::new(1).unwrap();
-    let own = pool.install(name);
+    assert!(pool.name().starts_with("ForkJoinPool-"));
+    assert_eq!(pool.install(name), format!("{}-worker-1", pool.name()));
+    let named = ForkJoinPool::builder().name("render").build().unwrap();
+    assert_eq!(named.name(), "render");
+    assert_eq!(named.install(name), "render-worker-1");
+    let common = ForkJoinPool::common();
+    assert_eq!(common.name(), "ForkJoinPool.common");
     assert!(
-        own.starts_with("ForkJoinPool-") && own.ends_with("-worker-1"),
-        "{own}"
-    );
-    assert!(
-        ForkJoinPool::common()
+        common
             .install(name)
-            .starts_with("ForkJoinPool.common-")
+            .starts_with("ForkJoinPool.common-worker-")
     );
+    pool.shutdown();
+    let rejected = pool.execute(|| ()).unwrap_err().to_string();
+    assert!(rejected.contains(pool.name()), "{rejected}");
+}
+
+#[test]
+fn a_pool_takes_its_name_from_its_factory() {
+    let builder = ForkJoinPool::builder().parallelism(1);
+    let factory = DefaultThreadFactory::named("ours");
+    assert_eq!(
+        builder.thread_factory(factory).build().unwrap().name(),
+        "ours"
+    );
+}
+
+#[test]
+fn what_a_task_carries_can_be_completed_by_the_pool() {
+    let builder = ForkJoinPool::builder().parallelism(1);
+    let pool = builder.prepare_tasks(|task| task.name("prepared"));
+    let handle = pool.build().unwrap().submit(|| ()).unwrap();
+    assert_eq!(handle.name(), Some("prepared"));
 }
 
 /// FJP-043
@@ -470,12 +493,25 @@ fn debug_output_shows_state_sizes_steals_and_queues() {
     pool.execute(|| ()).unwrap();
     assert_eq!(
         format!("{pool:?}"),
-        "ForkJoinPool[Running, parallelism = 1, size = 1, active = 1, running = 1, \
-         steals = 0, tasks = 0, submissions = 1]"
+        format!(
+            "ForkJoinPool@{}[Running, parallelism = 1, size = 1, active = 1, running = 1, \
+             steals = 0, tasks = 0, submissions = 1]",
+            pool.name()
+        )
     );
     pool.shutdown();
     assert!(format!("{pool:?}").contains("Shutting down"));
     gate.open();
     pool.close();
     assert!(format!("{pool:?}").contains("Terminated"));
+}
+
+/// A pool holds no state that a panic of user code could leave half changed.
+#[test]
+fn a_pool_and_its_handles_are_unwind_safe() {
+    fn check<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    check::<ForkJoinPool>();
+    check::<windlass::forkjoin::ForkHandle<std::cell::Cell<u32>>>();
+    check::<windlass::forkjoin::completer::Root>();
+    check::<windlass::forkjoin::completer::Node>();
 }

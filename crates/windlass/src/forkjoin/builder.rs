@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::executor::ForkJoinPool;
 use super::parallelism::{ParallelismError, available_parallelism, check};
-use super::shared::{Config, Shared, UncaughtHandler};
+use super::shared::{Config, PrepareTasks, Shared, UncaughtHandler};
 use super::worker;
-use crate::task::Failure;
-use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
+use crate::task::{Failure, TaskBuilder};
+use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
 /// How many threads may replace blocked workers, unless set.
 const DEFAULT_SPARES: usize = 256;
@@ -20,29 +20,46 @@ const DEFAULT_SPARES: usize = 256;
 /// ```
 /// use windlass::forkjoin::ForkJoinPool;
 ///
-/// let pool = ForkJoinPool::builder().parallelism(4).async_mode(true).build().unwrap();
+/// let pool = ForkJoinPool::builder()
+///     .name("render")
+///     .parallelism(4)
+///     .async_mode(true)
+///     .build()
+///     .unwrap();
 /// assert!(pool.is_async_mode());
+/// assert_eq!(pool.name(), "render");
 /// ```
 #[must_use = "a builder creates nothing until `build`"]
 pub struct Builder {
+    name: Option<String>,
     parallelism: usize,
     order: LocalOrder,
     keep_alive: Duration,
     factory: Option<Arc<dyn ThreadFactory>>,
     uncaught: Option<UncaughtHandler>,
+    prepare: Option<PrepareTasks>,
     spares: usize,
 }
 
 impl Builder {
     fn new() -> Self {
         Self {
+            name: None,
             parallelism: available_parallelism(),
             order: LocalOrder::Lifo,
             keep_alive: Duration::from_secs(60),
             factory: None,
             uncaught: None,
+            prepare: None,
             spares: DEFAULT_SPARES,
         }
+    }
+
+    /// Sets the name of the pool, which its threads (`NAME-worker-M`), its `Debug` output and its
+    /// rejections show. Default: `ForkJoinPool-N`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
     /// Sets how many workers run at a time; unless set, as many as the machine runs threads.
@@ -67,15 +84,28 @@ impl Builder {
         self
     }
 
-    /// Sets the factory that creates the threads.
-    pub fn thread_factory(mut self, factory: Arc<dyn ThreadFactory>) -> Self {
-        self.factory = Some(factory);
+    /// Sets what creates the threads; it also chooses their names. Default:
+    /// [`DefaultThreadFactory`].
+    pub fn thread_factory(mut self, factory: impl ThreadFactory + 'static) -> Self {
+        self.factory = Some(thread_factory::shared(factory));
         self
     }
 
-    /// Sets the handler that is called with the failure of a task that has no handle.
+    /// Sets what is called with the failure of a task that has no handle.
+    #[doc(alias = "UncaughtExceptionHandler")]
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.uncaught = Some(Arc::new(handler));
+        self
+    }
+
+    /// Sets what completes the [`TaskBuilder`] of each submitted closure: a name, a priority, an
+    /// attachment.
+    #[doc(alias = "newTaskFor")]
+    pub fn prepare_tasks(
+        mut self,
+        prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.prepare = Some(Arc::new(prepare));
         self
     }
 
@@ -98,15 +128,24 @@ impl Builder {
 
     /// Creates the pool, also one that is to have no workers.
     pub(super) fn build_unchecked(self) -> ForkJoinPool {
-        let factory = self
-            .factory
-            .unwrap_or_else(|| Arc::new(DefaultThreadFactory::fork_join()));
+        let factory = self.factory.unwrap_or_else(|| {
+            Arc::new(match &self.name {
+                Some(name) => DefaultThreadFactory::fork_join_named(name),
+                None => DefaultThreadFactory::fork_join(),
+            })
+        });
+        let name = match self.name {
+            Some(name) => name.into(),
+            None => thread_factory::pool_name(&*factory),
+        };
         let config = Config {
+            name,
             order: self.order,
             keep_alive: self.keep_alive,
             max_spares: self.spares,
             factory,
             uncaught: self.uncaught,
+            prepare: self.prepare,
             run_worker: worker::run,
         };
         ForkJoinPool::over(Shared::new(config, self.parallelism))
@@ -132,7 +171,9 @@ impl ForkJoinPool {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
+            .field("name", &self.name)
             .field("parallelism", &self.parallelism)
+            .field("keep_alive", &self.keep_alive)
             .finish_non_exhaustive()
     }
 }

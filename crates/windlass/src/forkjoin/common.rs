@@ -1,11 +1,10 @@
 //! The common pool, and the free `join`, which runs there if no other pool is at hand.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::executor::ForkJoinPool;
 use super::join::join_here;
 use super::parallelism::{MAX_WORKERS, available_parallelism};
-use crate::thread_factory::DefaultThreadFactory;
 
 /// The variable for the parallelism of the common pool; read once, on first use.
 const PARALLELISM: &str = "WINDLASS_COMMON_PARALLELISM";
@@ -31,10 +30,9 @@ impl ForkJoinPool {
 fn create() -> ForkJoinPool {
     let asked = setting(PARALLELISM).filter(|asked| *asked <= MAX_WORKERS);
     let default = available_parallelism().saturating_sub(1).max(1);
-    let factory = Arc::new(DefaultThreadFactory::named("ForkJoinPool.common"));
     let mut builder = ForkJoinPool::builder()
-        .parallelism(asked.unwrap_or(default))
-        .thread_factory(factory);
+        .name("ForkJoinPool.common")
+        .parallelism(asked.unwrap_or(default));
     if let Some(spares) = setting(MAXIMUM_SPARES).filter(|spares| *spares <= MAX_WORKERS) {
         builder = builder.maximum_spares(spares);
     }

@@ -1,6 +1,7 @@
 //! The public face of the fork-join pool.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use super::task::{self, RecursiveTask, forkable};
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
-use crate::task::Task;
+use crate::task::{Task, TaskBuilder};
 use crate::unwind::ignore_panic;
 
 /// A work-stealing pool, for tasks that split themselves.
@@ -48,6 +49,10 @@ use crate::unwind::ignore_panic;
 #[derive(Clone)]
 pub struct ForkJoinPool(Arc<Handle>);
 
+/// The error of a fork that was refused.
+type RejectedFork<T> = RejectedExecution<ForkHandle<T>>;
+
+/// What the clones share; workers do not, so its drop means that no user is left.
 struct Handle {
     shared: Arc<Shared>,
     is_common: bool,
@@ -127,15 +132,25 @@ impl ForkJoinPool {
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task.
-    pub fn fork<K>(&self, task: K) -> Result<ForkHandle<K::Output>, RejectedExecution>
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn fork<K>(&self, task: K) -> Result<ForkHandle<K::Output>, RejectedFork<K::Output>>
     where
         K: RecursiveTask + 'static,
         K::Output: 'static,
     {
         let (task, handle) = forkable(task);
-        self.execute_task(task)?;
-        Ok(ForkHandle::new(handle, Arc::clone(self.shared())))
+        let handle = ForkHandle::new(handle, Arc::clone(self.shared()));
+        match self.execute_task(task) {
+            Ok(()) => Ok(handle),
+            Err(rejected) => Err(rejected.with_handle(handle)),
+        }
+    }
+
+    /// Returns the name of the pool: the one it was built with, else the prefix of its thread factory,
+    /// else `ForkJoinPool-N`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared().config.name
     }
 
     /// Returns how many workers run at a time.
@@ -272,6 +287,14 @@ impl Executor for ForkJoinPool {
             _ => outlined(move || self.external_submit(task)),
         })
     }
+
+    #[inline]
+    fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
+        match &self.shared().config.prepare {
+            None => task,
+            Some(prepare) => prepare(task),
+        }
+    }
 }
 
 impl ExecutorService for ForkJoinPool {
@@ -322,6 +345,9 @@ impl ExecutorService for ForkJoinPool {
     }
 }
 
+impl UnwindSafe for ForkJoinPool {}
+impl RefUnwindSafe for ForkJoinPool {}
+
 impl fmt::Debug for ForkJoinPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let run_state = match self.shared().run_state() {
@@ -332,8 +358,9 @@ impl fmt::Debug for ForkJoinPool {
         let stats = self.stats();
         write!(
             f,
-            "ForkJoinPool[{run_state}, parallelism = {}, size = {}, active = {}, running = {}, \
+            "ForkJoinPool@{}[{run_state}, parallelism = {}, size = {}, active = {}, running = {}, \
              steals = {}, tasks = {}, submissions = {}]",
+            self.name(),
             stats.parallelism,
             stats.pool_size,
             stats.active_thread_count,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -64,12 +65,12 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle.complete(Err(failure))
     }
 
-    /// Takes the task back, if it is the one that this worker has forked last and nobody has started
-    /// it; else gives the handle back. In async mode it need not be the last.
+    /// Takes the task back, if it is the one that this worker has forked last and no thread has started
+    /// it. In async mode it need not be the last.
     ///
     /// # Errors
     ///
-    /// The handle.
+    /// The handle, if the task cannot be taken back.
     pub fn try_unfork(self) -> Result<(Task, TaskHandle<T>), Self> {
         let newest = Local::with(|local| {
             let local = local.filter(|local| local.is_of(&self.shared))?;
@@ -87,7 +88,8 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle
     }
 
-    /// Runs the task if nobody has started it; else jobs of joins that its runner has entered since.
+    /// Runs the task if no thread has started it; else leapfrogs: runs jobs of joins that its runner has
+    /// entered since.
     fn help(&self, local: Option<&Local>) {
         match local.filter(|local| local.is_of(&self.shared)) {
             Some(local) => self.help_on(local),
@@ -105,7 +107,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         let id = self.id();
         match local.take_newest_if(|work| work.is_task(id)) {
             Some(own) => local.run(own),
-            // Buried under newer forks, or with another worker who has not begun.
+            // It lies under newer forks, or a thief has it and has not started it.
             None => self.run_here(local),
         }
         let runner = || {
@@ -170,6 +172,9 @@ impl<T: Send + 'static> Future for ForkHandle<T> {
         Pin::new(&mut self.handle).poll(context)
     }
 }
+
+impl<T> UnwindSafe for ForkHandle<T> {}
+impl<T> RefUnwindSafe for ForkHandle<T> {}
 
 impl<T> fmt::Debug for ForkHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

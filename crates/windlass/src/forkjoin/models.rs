@@ -20,11 +20,13 @@ use crate::thread_factory::DefaultThreadFactory;
 /// A pool whose idle workers stay for as long as that.
 fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
     let config = Config {
+        name: "model".into(),
         order: LocalOrder::Lifo,
         keep_alive,
         max_spares: 1,
         factory: Arc::new(DefaultThreadFactory::named("model")),
         uncaught: None,
+        prepare: None,
         run_worker: worker::run,
     };
     Shared::new(config, parallelism)

@@ -15,13 +15,16 @@ use super::state::{self, Census, RunState, State};
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
-use crate::task::{Cancellation, Failure};
+use crate::task::{Cancellation, Failure, TaskBuilder};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::{discard, ignore_panic};
 
 /// Called with the failure of a task that has no handle.
 pub(super) type UncaughtHandler = Arc<dyn Fn(&Failure) + Send + Sync>;
+
+/// Completes the builder of each submitted closure's task.
+pub(super) type PrepareTasks = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 /// The run loop of a worker.
 ///
@@ -31,12 +34,14 @@ pub(super) type RunWorker = fn(&Arc<Shared>, &Arc<WorkerInfo>, Deque<Work>);
 
 /// What is fixed when a pool is built.
 pub(super) struct Config {
+    pub(super) name: Arc<str>,
     pub(super) order: LocalOrder,
     pub(super) keep_alive: Duration,
     /// How many threads beyond the parallelism may replace blocked ones.
     pub(super) max_spares: usize,
     pub(super) factory: Arc<dyn ThreadFactory>,
     pub(super) uncaught: Option<UncaughtHandler>,
+    pub(super) prepare: Option<PrepareTasks>,
     pub(super) run_worker: RunWorker,
 }
 

@@ -153,11 +153,13 @@ pub(super) fn compute<K: RecursiveTask>(task: K) -> K::Output {
 #[cold]
 fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
     let config = Config {
+        name: "ForkJoinPool.none".into(),
         order: LocalOrder::Lifo,
         keep_alive: Duration::ZERO,
         max_spares: 0,
         factory: Arc::new(DefaultThreadFactory::named("ForkJoinPool.none")),
         uncaught: None,
+        prepare: None,
         run_worker: worker::run,
     };
     Shared::new(config, 0).as_helper(|local| task.compute(&Cx::new(local)))
