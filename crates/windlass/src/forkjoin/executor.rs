@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
 use super::job::Work;
-use super::join;
+use super::join::join_in;
 use super::local::Local;
 use super::parallelism::{ParallelismError, check};
 use super::scope::{self, Scope};
@@ -94,7 +94,7 @@ impl ForkJoinPool {
         RA: Send,
         RB: Send,
     {
-        join::join(self.shared(), a, b)
+        join_in(self.shared(), a, b)
     }
 
     /// Runs `body` on this thread and what it spawns in the pool; all have ended when this returns.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::join;
+use super::join::leapfrog;
 use super::local::Local;
 use super::shared::Shared;
 use crate::interrupt::Interrupted;
@@ -114,7 +114,7 @@ impl<T: Send + 'static> ForkHandle<T> {
             let runner = self.shared.roster.snapshot().runner_of(id);
             runner.filter(|_| !self.handle.is_done())
         };
-        while join::leapfrog(local, runner) {}
+        while leapfrog(local, runner) {}
     }
 
     fn run_here(&self, local: &Local) {

@@ -24,7 +24,7 @@ use crate::unwind::{catch, discard_payload};
 const ENOUGH: usize = 3;
 
 /// Runs both closures on a worker of the pool and returns both results.
-pub(super) fn join<A, B, RA, RB>(shared: &Arc<Shared>, a: A, b: B) -> (RA, RB)
+pub(super) fn join_in<A, B, RA, RB>(shared: &Arc<Shared>, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,

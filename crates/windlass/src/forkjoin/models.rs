@@ -82,7 +82,7 @@ fn no_work_lies_beside_a_sleeping_worker() {
 fn a_job_is_stolen_or_taken_back() {
     model(|| {
         let shared = shared(1, Duration::MAX);
-        let both = shared.as_helper(|_| join::join(&shared, || 1, || 2));
+        let both = shared.as_helper(|_| join::join_in(&shared, || 1, || 2));
         assert_eq!(both, (1, 2));
         end(&shared);
     });
@@ -100,7 +100,7 @@ fn a_joiner_does_not_run_what_the_other_side_has_only_started() {
                 let task = Task::new(move || *theirs.lock() += 1);
                 Local::with(|local| local.unwrap().push(Work::task(task)));
             };
-            join::join(&shared, start, || ());
+            join::join_in(&shared, start, || ());
             drop(held);
         });
         end(&shared);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
 use super::job::Work;
-use super::join;
+use super::join::join_in;
 use super::local::Local;
 use super::shared::{Config, Shared};
 use super::worker;
@@ -71,7 +71,7 @@ impl<'a> Cx<'a> {
 
     /// Runs both tasks, potentially in parallel, and returns both results.
     pub fn join<A: RecursiveTask, B: RecursiveTask>(&self, a: A, b: B) -> (A::Output, B::Output) {
-        join::join(&self.local.shared, || compute(a), || compute(b))
+        join_in(&self.local.shared, || compute(a), || compute(b))
     }
 
     /// Runs all tasks, potentially in parallel, and returns all results in order.
@@ -179,8 +179,7 @@ pub(super) fn all<K: RecursiveTask>(shared: &Arc<Shared>, mut tasks: Vec<K>) -> 
     if tasks.len() > 1 {
         let right = tasks.split_off(tasks.len() / 2);
         // The second closure of a join runs first, so a worker alone keeps the order of the list.
-        let (mut right, mut left) =
-            join::join(shared, || all(shared, right), || all(shared, tasks));
+        let (mut right, mut left) = join_in(shared, || all(shared, right), || all(shared, tasks));
         left.append(&mut right);
         return left;
     }
