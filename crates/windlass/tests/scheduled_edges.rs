@@ -60,7 +60,7 @@ impl Calendar for Moody {
     }
 }
 
-/// A panic in a calendar ends its task as a failure of the task would: nobody waits for ever.
+/// A panic in a calendar ends its task as a failure of the task would: nobody waits forever.
 #[test]
 fn a_calendar_that_panics_is_the_failure_of_its_task() {
     let told = Gate::new();
@@ -82,7 +82,7 @@ fn a_calendar_that_panics_is_the_failure_of_its_task() {
     pool.close();
 }
 
-/// Tasks with one beat and jitter do not come all at once, not even the first time.
+/// Tasks with the same period and jitter are not due at once, not even the first time.
 #[test]
 fn jitter_spreads_first_runs_too() {
     let clock = TestClock::new();
@@ -100,7 +100,7 @@ fn jitter_spreads_first_runs_too() {
     });
 }
 
-/// A run that has come to its end counts, also if its task was cancelled in the middle of it.
+/// A run that has ended counts, also if its task was cancelled during it.
 #[test]
 fn a_run_counts_though_its_task_was_cancelled_meanwhile() {
     let pool = ScheduledThreadPoolExecutor::new(1);
@@ -137,7 +137,7 @@ impl Hooks for Grumpy {
     }
 }
 
-/// A cancel that ends the pool reports what its last hook did, and still wakes who waits.
+/// A cancel that terminates the pool reports a panic of the `terminated` hook, and still wakes waiters.
 #[test]
 fn a_hook_that_panics_at_the_end_does_not_get_between_a_cancel_and_a_getter() {
     let reported = Gate::new();

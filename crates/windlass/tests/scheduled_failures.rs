@@ -1,4 +1,4 @@
-//! What becomes of scheduled tasks that fail, and who is told.
+//! Scheduled tasks that fail, and who receives the failure.
 
 #[path = "kit/time.rs"]
 mod time;
@@ -13,7 +13,7 @@ use windlass::scheduled::Period;
 use windlass::testing::{until, within_patience};
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
-/// What hooks and handlers were told.
+/// The calls that hooks and handlers received.
 #[derive(Debug, PartialEq)]
 enum HookFns {
     Before,
@@ -38,7 +38,7 @@ impl Hooks for Recorder {
     }
 }
 
-/// A pool with one worker that notes all it is told.
+/// A pool with one worker that records these calls.
 fn recorded(clock: &TestClock, log: &Log<HookFns>) -> ScheduledThreadPoolExecutor {
     let (uncaught, periodic) = (log.clone(), log.clone());
     let builder = ScheduledThreadPoolExecutor::builder()
@@ -150,7 +150,7 @@ fn a_failure_in_execute_reaches_the_after_hook_and_the_uncaught_handler() {
         HookFns::Uncaught("panicked: planned".to_owned()),
     ];
     assert_eq!(log.take(3), told);
-    // The worker goes on.
+    // The worker continues.
     pool.execute(|| ()).unwrap();
     assert_eq!(log.take(2), [HookFns::Before, HookFns::After("completed")]);
     assert_eq!(pool.stats().largest_pool_size, 1);
@@ -215,9 +215,9 @@ fn every_run_of_a_periodic_task_calls_the_hooks_and_counts() {
     assert!(log.is_empty());
 }
 
-/// The failure handler is told once, with the id of the task, and may itself panic.
+/// The failure handler is called once, with the id of the task, and may itself panic.
 #[test]
-fn a_failure_handler_that_panics_costs_nothing() {
+fn a_panic_of_a_failure_handler_is_ignored() {
     let log = Log::new();
     let notes = log.clone();
     let pool = ScheduledThreadPoolExecutor::builder()
@@ -254,9 +254,9 @@ fn a_failure_handler_may_schedule_the_task_anew() {
     pool.close();
 }
 
-/// A hook is told that a run whose task was cancelled meanwhile was for nothing.
+/// For a run whose task was cancelled meanwhile, a hook receives `Cancelled`.
 #[test]
-fn a_run_that_was_cancelled_meanwhile_is_told_as_cancelled() {
+fn a_run_that_was_cancelled_meanwhile_is_reported_as_cancelled() {
     let (clock, log) = (TestClock::new(), Log::new());
     let pool = recorded(&clock, &log);
     let gate = occupy(&pool);

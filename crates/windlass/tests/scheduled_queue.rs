@@ -1,4 +1,4 @@
-//! What waits in the queue of a scheduled pool: looking at it, taking out, cancelling.
+//! The queue of a scheduled pool: inspection, removal, cancellation.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

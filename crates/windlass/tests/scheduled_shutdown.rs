@@ -1,4 +1,4 @@
-//! What becomes of delayed and periodic tasks when their pool is shut down.
+//! Delayed and periodic tasks of a pool that is shut down.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -455,7 +455,7 @@ fn a_shutdown_wakes_a_worker_that_sleeps_for_a_far_off_task() {
     assert_eq!(clock.elapsed(), Duration::ZERO);
 }
 
-/// A pool whose last handle is dropped still runs what waits for its delay.
+/// A pool whose last handle is dropped still runs delayed tasks.
 #[test]
 fn a_dropped_pool_runs_its_delayed_tasks_and_cancels_its_periodic_ones() {
     let (clock, log) = (TestClock::new(), Log::new());

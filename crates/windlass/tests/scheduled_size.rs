@@ -25,7 +25,7 @@ fn counted(clock: &TestClock, core: usize) -> (ScheduledThreadPoolExecutor, Coun
     (clock.enter(|| builder.build()), threads)
 }
 
-/// What the thread pool shows and takes, the scheduled pool shows and takes itself.
+/// Figures and settings of the thread pool are methods of the scheduled pool.
 #[test]
 fn a_scheduled_pool_has_the_figures_and_settings_of_its_thread_pool() {
     let pool = ScheduledThreadPoolExecutor::builder()
@@ -84,7 +84,7 @@ fn without_core_workers_a_far_off_task_costs_one_sleeping_thread() {
     let clock = TestClock::new();
     let (pool, threads) = counted(&clock, 0);
     drop(pool.schedule(HOUR, || ()).unwrap());
-    // It looks up once per keep-alive, and does not spin in between.
+    // It wakes once per keep-alive time, and does not spin in between.
     for _ in 0..100 {
         assert_eq!(step(&clock), pool.keep_alive());
         await_idle(&pool, 1);

@@ -113,7 +113,7 @@ fn a_delayed_unit_closure_comes_with_its_time() {
     pool.close();
 }
 
-/// A periodic task that notes when it runs, and takes as long as `takes` says by the run's number.
+/// A periodic task that records when it runs; `takes` maps the number of a run to its duration.
 fn noting(
     clock: &TestClock,
     log: &Log<Duration>,

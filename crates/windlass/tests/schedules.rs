@@ -57,19 +57,19 @@ fn missed_runs_are_made_up_for_at_once_unless_said_otherwise() {
 }
 
 #[test]
-fn skipped_runs_leave_the_beat_as_it_was() {
+fn skipped_runs_leave_the_period_as_it_was() {
     let times = after_a_stall(MissedRuns::Skip, 4);
     assert_eq!(times, [0, 40, 50, 60]);
 }
 
 #[test]
-fn delayed_runs_start_a_new_beat() {
+fn delayed_runs_restart_the_period() {
     let times = after_a_stall(MissedRuns::Delay, 4);
     assert_eq!(times, [0, 45, 55, 65]);
 }
 
 #[test]
-fn jitter_puts_each_run_off_by_less_than_its_bound_and_the_beat_does_not_drift() {
+fn jitter_delays_each_run_by_less_than_its_bound_and_the_period_does_not_drift() {
     let (clock, log) = (TestClock::new(), Log::new());
     let pool = pool_on(&clock, 1);
     let period = Period::fixed_rate(SECOND * 10)
@@ -91,7 +91,7 @@ fn jitter_puts_each_run_off_by_less_than_its_bound_and_the_beat_does_not_drift()
 }
 
 #[test]
-fn a_period_says_when_it_starts() {
+fn a_period_has_an_initial_delay() {
     let clock = TestClock::new();
     let pool = pool_on(&clock, 1);
     let fixed = Period::fixed_delay(SECOND).starting_in(HOUR);
@@ -141,7 +141,7 @@ fn a_calendar_is_followed_until_it_has_no_time_left() {
 }
 
 #[test]
-fn times_of_a_calendar_that_pass_during_a_run_are_left_out() {
+fn times_of_a_calendar_that_pass_during_a_run_are_skipped() {
     let start = SystemTime::UNIX_EPOCH + DAY * 20_000;
     let (clock, log) = (TestClock::starting_at(start), Log::new());
     let pool = pool_on(&clock, 1);

@@ -1,4 +1,4 @@
-//! Scheduled pools. Models have no clock: what is due now runs, what is due in an hour does not.
+//! Scheduled pools. Models have no clock: a task due now runs, a task due in an hour does not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{model, thread};
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// As short as a period can be: the next run is due as soon as there is time to look.
+/// The shortest period: the next run is due at once.
 const SHORTEST: Duration = Duration::from_nanos(1);
 
-/// A scheduled task; what came of it is checked with [`Timed::check`].
+/// A scheduled task, whose outcome [`Timed::check`] checks.
 struct Timed {
     runs: Arc<AtomicUsize>,
     handle: Option<ScheduledHandle<()>>,
@@ -30,7 +30,7 @@ impl Timed {
         Self { runs, handle }
     }
 
-    /// Whether it ran. Once the pool has ended, it ran once, was cancelled or had been refused.
+    /// Returns whether it ran. After the pool has terminated, it ran once, was cancelled or was rejected.
     fn check(&self) -> bool {
         let runs = self.runs.load(Ordering::SeqCst);
         match &self.handle {
@@ -48,7 +48,7 @@ impl Timed {
     }
 }
 
-/// A task that goes on for ever has to let the others on, under an unfair scheduler too.
+/// A body that counts its runs. It has to yield, since the model's scheduler is not fair.
 fn tick(runs: &Arc<AtomicUsize>) -> impl FnMut() + Send + 'static {
     let runs = Arc::clone(runs);
     move || {
@@ -86,7 +86,7 @@ fn a_stop_hands_back_what_is_not_due() {
         let timed = [Duration::ZERO, HOUR].map(|delay| Timed::after(&pool, delay));
         books.execute_some(&pool, 1);
         stopper.join().unwrap();
-        // What was handed back runs now.
+        // The tasks that were returned run now.
         books.audit(pool.pool());
         for task in timed {
             task.check();

@@ -1,4 +1,4 @@
-//! The handle of a task that is due later, or again and again.
+//! The handle of a scheduled task.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -41,19 +41,19 @@ impl<T> ScheduledHandle<T> {
 }
 
 impl<T: Send + 'static> ScheduledHandle<T> {
-    /// For the handle of a task that was built with a schedule.
+    /// Wraps the handle of a task that was built with a timer.
     pub(super) const fn new(handle: TaskHandle<T>) -> Self {
         Self { handle }
     }
 
-    /// How long it is until the task is due next; zero if it is due, or overdue.
+    /// Returns the time until the task is due next; zero if it is due or overdue.
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Duration {
         self.timer().delay()
     }
 
-    /// Compares by due time, and equal times by the order of scheduling.
+    /// Compares by due time, and equal due times by the order of scheduling.
     #[must_use]
     #[doc(alias = "compareTo")]
     pub fn cmp_due<U>(&self, other: &ScheduledHandle<U>) -> Ordering {
@@ -61,13 +61,13 @@ impl<T: Send + 'static> ScheduledHandle<T> {
         key(self.timer()).cmp(&key(other.timer()))
     }
 
-    /// Whether the task runs again and again.
+    /// Returns whether the task repeats.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
         self.timer().is_periodic()
     }
 
-    /// How many runs of a periodic task have ended, the one that failed included.
+    /// Returns how many runs of a periodic task have ended, including one that failed.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.timer().run_count()

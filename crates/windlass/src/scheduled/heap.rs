@@ -1,14 +1,14 @@
-//! Tasks by due time, in a heap from whose middle a cancelled one can be taken at once.
+//! An indexed binary heap of tasks by due time, with removal from the middle in `O(log n)`.
 //!
-//! The heap holds small keys; the tasks lie still in slots. For each slot it is known where its key
-//! is, and each scheduled task knows its slot: removal needs no search, and takes `O(log n)`.
+//! The heap holds small keys; the tasks stay in slots and do not move. Each slot has the position of
+//! its key, and each timer has its slot: removal needs no search.
 //!
-//! Equal times are ordered by the sequence in which the tasks were scheduled. The sequence is not in
-//! the key, since it is asked for only between equal times: so four keys fit into a cache line, and
-//! what moves through the heap touches no memory of a task.
+//! Equal due times are ordered by the sequence in which the tasks were scheduled. The sequence is not
+//! in the key, since it is compared only between equal due times: so four keys fit into a cache line,
+//! and sifting touches no memory of a task.
 //!
-//! Two children to a node and not four, which would be a little faster: what `shutdown_now` hands
-//! back before its time comes in the order of the heap, in the JDK too, and there it is binary.
+//! The heap is binary because `shutdown_now` returns tasks that are not due in heap order, as the
+//! JDK does, whose heap is binary.
 
 use std::time::Instant;
 
@@ -16,27 +16,28 @@ use crate::queue::Discipline;
 use crate::sync::clock::Clock;
 use crate::task::{Task, TaskId, Timer, instant, nanos};
 
-/// The slot after the last of the free ones.
+/// Ends the free list of slots.
 const NO_SLOT: u32 = u32::MAX;
 
+/// The queue discipline of a scheduled pool.
 #[derive(Debug)]
 pub(super) struct TimerHeap {
     keys: Vec<Key>,
     slots: Vec<Slot>,
-    /// For each slot that is taken the place of its key; for a free one the next free slot.
-    places: Vec<u32>,
-    /// The first of the free slots.
+    /// For each occupied slot the position of its key; for a free one the next free slot.
+    positions: Vec<u32>,
+    /// The head of the free list of slots.
     free: u32,
-    /// When the first key is due.
+    /// The due time of the first key.
     first_due: Option<Instant>,
     last_sequence: u64,
-    /// The clock of the pool, for tasks that bring no time.
+    /// The clock of the pool, for tasks without a timer.
     clock: Clock,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Key {
-    /// In the nanoseconds of [`nanos`].
+    /// The due time, in the nanoseconds of [`nanos`].
     due: u64,
     slot: u32,
 }
@@ -52,7 +53,7 @@ impl TimerHeap {
         Self {
             keys: Vec::new(),
             slots: Vec::new(),
-            places: Vec::new(),
+            positions: Vec::new(),
             free: NO_SLOT,
             first_due: None,
             last_sequence: 0,
@@ -60,17 +61,19 @@ impl TimerHeap {
         }
     }
 
-    /// Takes out a scheduled task, if it is here.
+    /// Removes the task with this id and timer, if it is queued.
     #[inline]
     pub(super) fn remove_task(&mut self, id: TaskId, timer: &Timer) -> Option<Task> {
         let slot = timer.slot();
         match self.slots.get(slot as usize)?.task.as_ref() {
-            Some(task) if task.id() == id => Some(self.take(self.places[slot as usize] as usize)),
+            Some(task) if task.id() == id => {
+                Some(self.remove_at(self.positions[slot as usize] as usize))
+            }
             _ => None,
         }
     }
 
-    /// When and in which order the task at this key is due.
+    /// Iterates over due time, sequence number and task of each entry, in heap order.
     pub(super) fn entries(&self) -> impl Iterator<Item = (Instant, u64, &Task)> {
         self.keys.iter().map(|key| {
             let sequence = self.slots[key.slot as usize].sequence;
@@ -80,7 +83,7 @@ impl TimerHeap {
 
     fn task(&self, slot: u32) -> &Task {
         let task = self.slots[slot as usize].task.as_ref();
-        task.expect("a key names a slot that is taken")
+        task.expect("a key refers to an occupied slot")
     }
 
     fn precedes(&self, a: Key, b: Key) -> bool {
@@ -92,67 +95,68 @@ impl TimerHeap {
         self.slots[a.slot as usize].sequence < self.slots[b.slot as usize].sequence
     }
 
-    /// The slot that [`fill`](Self::fill) takes next.
+    /// Returns the slot that [`occupy`](Self::occupy) uses next.
     fn next_slot(&self) -> u32 {
         if self.free != NO_SLOT {
             return self.free;
         }
         let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-        assert!(slot != NO_SLOT, "four billion tasks wait for their time");
+        assert!(slot != NO_SLOT, "no more than four billion timers");
         slot
     }
 
-    fn fill(&mut self, slot: u32, task: Task, sequence: u64) {
-        let taken = Slot {
+    fn occupy(&mut self, slot: u32, task: Task, sequence: u64) {
+        let occupied = Slot {
             task: Some(task),
             sequence,
         };
         if slot == self.free {
-            self.free = self.places[slot as usize];
-            self.slots[slot as usize] = taken;
+            self.free = self.positions[slot as usize];
+            self.slots[slot as usize] = occupied;
         } else {
-            self.slots.push(taken);
-            self.places.push(0);
+            self.slots.push(occupied);
+            self.positions.push(0);
         }
     }
 
-    /// Takes out the key at this place of the heap, and its task.
+    /// Removes the entry at this position, and returns its task.
     #[inline]
-    fn take(&mut self, at: usize) -> Task {
-        let slot = self.take_key(at);
+    fn remove_at(&mut self, at: usize) -> Task {
+        let slot = self.remove_key(at);
         self.vacate(slot)
     }
 
-    /// Takes out the key at this place of the heap; gives the slot of its task.
-    fn take_key(&mut self, at: usize) -> u32 {
+    /// Removes the key at this position, and returns the slot of its task.
+    fn remove_key(&mut self, at: usize) -> u32 {
         let key = self.keys.swap_remove(at);
         if at < self.keys.len() {
-            // The last key has come here; it may have to go either way.
+            // The last key has moved here; it may belong further up or further down.
             if self.sift_up(at) == at {
                 self.sift_down(at);
             }
         }
         if at == 0 {
-            self.note_first();
+            self.update_first_due();
         }
         key.slot
     }
 
-    /// Takes the task out of a slot whose key is gone.
+    /// Frees a slot whose key is removed, and returns its task.
     #[inline]
     fn vacate(&mut self, slot: u32) -> Task {
-        self.places[slot as usize] = std::mem::replace(&mut self.free, slot);
+        self.positions[slot as usize] = std::mem::replace(&mut self.free, slot);
         let task = self.slots[slot as usize].task.take();
-        task.expect("a key names a slot that is taken")
+        task.expect("a key refers to an occupied slot")
     }
 
-    fn note_first(&mut self) {
+    fn update_first_due(&mut self) {
         self.first_due = self.keys.first().map(|key| instant(key.due));
     }
 
-    fn put(&mut self, at: usize, key: Key) {
+    /// Writes the key at this position, and the position for its slot.
+    fn place(&mut self, at: usize, key: Key) {
         self.keys[at] = key;
-        self.places[key.slot as usize] = at as u32;
+        self.positions[key.slot as usize] = at as u32;
     }
 
     fn sift_up(&mut self, mut at: usize) -> usize {
@@ -162,10 +166,10 @@ impl TimerHeap {
             if !self.precedes(key, self.keys[parent]) {
                 break;
             }
-            self.put(at, self.keys[parent]);
+            self.place(at, self.keys[parent]);
             at = parent;
         }
-        self.put(at, key);
+        self.place(at, key);
         at
     }
 
@@ -175,10 +179,10 @@ impl TimerHeap {
             if !self.precedes(self.keys[child], key) {
                 break;
             }
-            self.put(at, self.keys[child]);
+            self.place(at, self.keys[child]);
             at = child;
         }
-        self.put(at, key);
+        self.place(at, key);
     }
 
     fn lesser_child(&self, at: usize) -> Option<usize> {
@@ -192,7 +196,7 @@ impl TimerHeap {
 impl Discipline for TimerHeap {
     type Item = Task;
 
-    /// Takes a task in; one without a schedule is due now.
+    /// Inserts a task; one without a timer is due now.
     #[inline]
     fn push(&mut self, task: Task) {
         let slot = self.next_slot();
@@ -207,10 +211,10 @@ impl Discipline for TimerHeap {
             }
             None => (nanos(self.clock.now()), next_sequence()),
         };
-        self.fill(slot, task, sequence);
+        self.occupy(slot, task, sequence);
         self.keys.push(Key { due, slot });
         if self.sift_up(self.keys.len() - 1) == 0 {
-            self.note_first();
+            self.update_first_due();
         }
     }
 
@@ -218,7 +222,7 @@ impl Discipline for TimerHeap {
         if self.keys.is_empty() {
             None
         } else {
-            Some(self.take(0))
+            Some(self.remove_at(0))
         }
     }
 
@@ -235,37 +239,38 @@ impl Discipline for TimerHeap {
     }
 
     fn remove(&mut self, at: usize) -> Task {
-        self.take(at)
+        self.remove_at(at)
     }
 
     fn retain(&mut self, keep: &[bool]) -> Vec<Task> {
-        // By slot, since places in the heap change with every removal.
-        let gone: Vec<u32> = self
+        // By slot, since positions change with every removal.
+        let removed: Vec<u32> = self
             .keys
             .iter()
             .zip(keep)
             .filter(|(_, keep)| !**keep)
             .map(|(key, _)| key.slot)
             .collect();
-        gone.into_iter()
-            .map(|slot| self.take(self.places[slot as usize] as usize))
+        removed
+            .into_iter()
+            .map(|slot| self.remove_at(self.positions[slot as usize] as usize))
             .collect()
     }
 
-    /// What is due in its order, then the rest in the order of the heap.
+    /// Returns what is due in the order of due times, then the rest in heap order.
     fn take_all(&mut self) -> Vec<Task> {
         let now = nanos(self.clock.now());
         let mut tasks = Vec::with_capacity(self.keys.len());
         while self.keys.first().is_some_and(|key| key.due <= now) {
             tasks.extend(self.pop());
         }
-        let taken = self.keys.drain(..).map(|key| {
+        let rest = self.keys.drain(..).map(|key| {
             let task = self.slots[key.slot as usize].task.take();
-            task.expect("a key names a slot that is taken")
+            task.expect("a key refers to an occupied slot")
         });
-        tasks.extend(taken);
+        tasks.extend(rest);
         self.slots.clear();
-        self.places.clear();
+        self.positions.clear();
         self.free = NO_SLOT;
         self.first_due = None;
         tasks
@@ -343,10 +348,10 @@ mod tests {
 
     #[test]
     fn tasks_leave_by_due_time_and_any_of_them_can_be_removed() {
-        // A fixed sequence that has no order.
+        // A fixed sequence without order.
         let delays: Vec<u64> = (0..500_u64).map(|n| n * 7_919 % 1_009 + 10_000).collect();
         let mut heap = TimerHeap::new(Clock::System);
-        // One moment for all: their order must not hang on how long the pushes take.
+        // One start for all: their order must not depend on how long the pushes take.
         let start = clock::now();
         let due = |delay: u64| start + Duration::from_millis(delay);
         let scheduled: Vec<_> = delays
@@ -386,7 +391,7 @@ mod tests {
         for handle in handles.iter().step_by(2) {
             assert!(remove(&mut heap, handle).is_some());
         }
-        // Into the slots that have become free, in whatever order.
+        // Into the slots that were freed, in whatever order.
         let later: Vec<_> = (100..150)
             .map(|name| due_at(&mut heap, due, name))
             .collect();
@@ -462,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_tell_time_and_order_of_arrival() {
+    fn entries_have_due_time_and_order_of_arrival() {
         let clock = TestClock::new();
         let start = clock.now();
         let heap = due_at_seconds(&clock, &[20, 10, 20]);

@@ -1,7 +1,7 @@
 //! Models of scheduled pools.
 //!
-//! In every schedule: a task that was taken is run, or its handle says that it was cancelled; and the
-//! pool ends. Models have no clock, so all tasks are due at once.
+//! In every interleaving an accepted task runs, or its handle reports that it was cancelled, and the
+//! pool terminates. Models have no clock, so all tasks are due at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,20 @@ use crate::executor::ExecutorService;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{model, thread};
 
-/// As short as a period can be: the next run is due as soon as there is time to look.
+/// The shortest period: the next run is due at once.
 #[cfg(not(loom))]
 const SHORTEST: Duration = Duration::from_nanos(1);
 
+/// Counts the runs of a task.
 #[derive(Clone, Default)]
 struct Runs(Arc<AtomicUsize>);
 
 impl Runs {
-    fn one(&self) -> impl FnMut() + Send + 'static {
+    fn body(&self) -> impl FnMut() + Send + 'static {
         let runs = Arc::clone(&self.0);
         move || {
             runs.fetch_add(1, Ordering::SeqCst);
-            // A task that goes on for ever has to let the others on, under an unfair scheduler too.
+            // A task that repeats forever has to yield, since the model's scheduler is not fair.
             thread::yield_now();
         }
     }
@@ -33,11 +34,13 @@ impl Runs {
     }
 }
 
-fn beside(f: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+/// Runs `f` on another thread of the model.
+fn spawn(f: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
     thread::Builder::new().spawn(f).unwrap()
 }
 
-fn settle(pool: &ScheduledThreadPoolExecutor) {
+/// Closes the pool, and checks that nothing is left.
+fn close(pool: &ScheduledThreadPoolExecutor) {
     pool.close();
     let stats = pool.stats();
     assert_eq!(
@@ -51,12 +54,12 @@ fn a_task_that_meets_a_shutdown_is_run_cancelled_or_refused() {
     model(|| {
         let pool = ScheduledThreadPoolExecutor::new(1);
         let runs = Runs::default();
-        let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
-        let taken = pool.schedule(Duration::ZERO, runs.one());
-        let ran = taken.map(|mut handle| handle.get().is_ok());
+        let other = pool.clone();
+        let closer = spawn(move || other.shutdown());
+        let scheduled = pool.schedule(Duration::ZERO, runs.body());
+        let ran = scheduled.map(|mut handle| handle.get().is_ok());
         closer.join().unwrap();
-        settle(&pool);
+        close(&pool);
         assert_eq!(runs.count(), usize::from(ran.unwrap_or(false)));
     });
 }
@@ -67,11 +70,11 @@ fn a_cancelled_task_leaves_the_queue_or_the_worker_has_it() {
         let pool = ScheduledThreadPoolExecutor::new(1);
         pool.set_remove_on_cancel(true);
         let runs = Runs::default();
-        let mut task = pool.schedule(Duration::ZERO, runs.one()).unwrap();
+        let mut task = pool.schedule(Duration::ZERO, runs.body()).unwrap();
         let cancelled = task.cancel();
         assert_eq!(task.get().is_err(), cancelled);
-        settle(&pool);
-        // A cancel that came in the middle of the run is one that took effect, too.
+        close(&pool);
+        // A cancel during the run has taken effect, too.
         assert!(cancelled || runs.count() == 1);
     });
 }
@@ -89,13 +92,13 @@ mod large {
                 pool.set_remove_on_cancel(removes);
                 let runs = Runs::default();
                 let mut task = pool
-                    .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, runs.one())
+                    .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, runs.body())
                     .unwrap();
                 let control = task.control();
-                let canceller = beside(move || assert!(control.cancel()));
+                let canceller = spawn(move || assert!(control.cancel()));
                 assert!(task.get().unwrap_err().is_cancelled());
                 canceller.join().unwrap();
-                settle(&pool);
+                close(&pool);
                 assert_eq!(runs.count() as u64, task.runs());
             });
         }
@@ -111,7 +114,7 @@ mod large {
                 .schedule_at_fixed_rate(Duration::ZERO, far, || ())
                 .unwrap();
             let control = task.control();
-            let canceller = beside(move || assert!(control.cancel()));
+            let canceller = spawn(move || assert!(control.cancel()));
             canceller.join().unwrap();
             while pool.stats().completed_task_count == 0 && !pool.queue().is_empty() {
                 thread::yield_now();
@@ -120,7 +123,7 @@ mod large {
                 thread::yield_now();
             }
             assert!(pool.queue().is_empty());
-            settle(&pool);
+            close(&pool);
         });
     }
 
@@ -130,13 +133,13 @@ mod large {
             let pool = ScheduledThreadPoolExecutor::new(1);
             let runs = Runs::default();
             let mut task = pool
-                .schedule_with_fixed_delay(Duration::ZERO, SHORTEST, runs.one())
+                .schedule_with_fixed_delay(Duration::ZERO, SHORTEST, runs.body())
                 .unwrap();
-            let theirs = pool.clone();
-            let closer = beside(move || theirs.shutdown());
+            let other = pool.clone();
+            let closer = spawn(move || other.shutdown());
             assert!(task.get().unwrap_err().is_cancelled());
             closer.join().unwrap();
-            settle(&pool);
+            close(&pool);
             assert_eq!(task.state(), TaskState::Cancelled);
         });
     }
@@ -158,7 +161,7 @@ mod large {
             pool.shutdown();
             assert!(task.get().unwrap_err().is_failed());
             assert_eq!(task.runs(), 2);
-            settle(&pool);
+            close(&pool);
         });
     }
 
@@ -184,7 +187,7 @@ mod large {
             for mut task in tasks {
                 task.get().unwrap();
             }
-            settle(&pool);
+            close(&pool);
         });
     }
 
@@ -193,12 +196,12 @@ mod large {
         model(|| {
             let pool = ScheduledThreadPoolExecutor::new(0);
             let runs = Runs::default();
-            let theirs = pool.clone();
-            let closer = beside(move || theirs.shutdown());
-            let taken = pool.schedule(Duration::ZERO, runs.one());
-            let ran = taken.map(|mut handle| handle.get().is_ok());
+            let other = pool.clone();
+            let closer = spawn(move || other.shutdown());
+            let scheduled = pool.schedule(Duration::ZERO, runs.body());
+            let ran = scheduled.map(|mut handle| handle.get().is_ok());
             closer.join().unwrap();
-            settle(&pool);
+            close(&pool);
             assert_eq!(runs.count(), usize::from(ran.unwrap_or(false)));
         });
     }

@@ -1,4 +1,4 @@
-//! When a task that runs again and again is due next.
+//! The period of a periodic task: when it is due next.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ pub struct Period {
     jitter: Duration,
 }
 
-/// A time of a period.
+/// One due time of a period, without jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tick {
     pub(super) at: Instant,
-    /// The time of day that was meant, for a calendar.
+    /// The time of day that the calendar returned.
     wall: Option<SystemTime>,
 }
 
@@ -43,8 +43,8 @@ impl Tick {
     }
 }
 
-/// How far a time of day may be set back without times being repeated that have been, as cron has it;
-/// more than that is a correction of a clock that was wrong.
+/// How far the system clock may be set back without repeating times of a calendar, as in cron; more
+/// than that counts as the correction of a wrong clock.
 const SET_BACK: Duration = Duration::from_secs(3 * 60 * 60);
 
 #[derive(Clone)]
@@ -54,43 +54,44 @@ enum Kind {
     Calendar(Arc<dyn Calendar>),
 }
 
-/// What happens to runs of a fixed rate whose time has passed, because an earlier run took longer
-/// than the period or no worker was free.
+/// What happens to missed runs of a fixed rate: an earlier run took longer than the period, or no
+/// worker was free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MissedRuns {
-    /// They are made up for, one after the other without a pause, as the JDK does.
+    /// They are made up for, one after the other without a pause, as in the JDK.
     #[default]
     Burst,
-    /// They are left out; the next run is at the next time of the original tick.
+    /// They are skipped; the next run is on the next tick of the original period.
     Skip,
-    /// They are left out; the next run is one period from now, and the tick goes on from there.
+    /// They are skipped; the next run is one period from now, and further ticks count from there.
     Delay,
 }
 
-/// Times of day at which something is to happen.
+/// A sequence of times of day at which a periodic task is due.
 ///
-/// With the feature `cron`, `scheduled::Cron` is one.
+/// With the feature `cron`, `scheduled::Cron` implements it.
 pub trait Calendar: Send + Sync {
-    /// The first of its times after `now`; `None` if there is none, which ends the task.
+    /// Returns the first time after `now`; `None` ends the task.
     ///
-    /// Called without a lock, on the thread that schedules and then after each run. A panic there is
-    /// the failure of the task.
+    /// Called without a lock, on the thread that schedules and then, after each run, on the worker.
+    /// A panic after a run is the failure of the task.
     fn next_after(&self, now: SystemTime) -> Option<SystemTime>;
 }
 
 impl Period {
-    /// Due at the start and then every `period`, however long the runs take.
+    /// Creates a period that is due at the start and then every `period`, however long the runs take.
     pub fn fixed_rate(period: Duration) -> Self {
         Self::of(Kind::Rate(period))
     }
 
-    /// Due at the start and then `delay` after the end of each run.
+    /// Creates a period that is due at the start and then `delay` after the end of each run.
     pub fn fixed_delay(delay: Duration) -> Self {
         Self::of(Kind::Delay(delay))
     }
 
-    /// Due at the times of a calendar. Times that pass during a run are left out.
+    /// Creates a period that is due at the times of a calendar. Times that pass during a run are
+    /// skipped.
     pub fn calendar(calendar: impl Calendar + 'static) -> Self {
         Self::of(Kind::Calendar(Arc::new(calendar)))
     }
@@ -104,26 +105,26 @@ impl Period {
         }
     }
 
-    /// How long the first run is away; not for a calendar, which knows its first time itself.
+    /// Sets the delay of the first run; a calendar ignores it.
     pub fn starting_in(mut self, delay: Duration) -> Self {
         self.initial = delay;
         self
     }
 
-    /// What happens to runs of a fixed rate that were missed.
+    /// Sets what happens to missed runs of a fixed rate.
     pub fn on_missed(mut self, missed: MissedRuns) -> Self {
         self.missed = missed;
         self
     }
 
-    /// Puts each run off by a random time of up to `jitter`, so that many tasks with one tick do not
-    /// all come at once. The tick itself does not drift.
+    /// Delays each run by a random time of less than `jitter`, so that many tasks with the same period
+    /// are not due at once. The period itself does not drift.
     pub fn with_jitter(mut self, jitter: Duration) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// Whether it would never come to rest.
+    /// Returns whether the period is zero, which would run without a pause.
     pub(super) fn is_zero(&self) -> bool {
         match &self.kind {
             Kind::Rate(period) | Kind::Delay(period) => period.is_zero(),
@@ -131,7 +132,7 @@ impl Period {
         }
     }
 
-    /// The tick of the first run; `None` if there is none.
+    /// Returns the tick of the first run; `None` if there is none.
     pub(super) fn first(&self, clock: &Clock) -> Option<Tick> {
         match &self.kind {
             Kind::Rate(_) | Kind::Delay(_) => Some(Tick::at(after(clock.now(), self.initial))),
@@ -139,7 +140,7 @@ impl Period {
         }
     }
 
-    /// The tick of the next run, after the run of `last` has ended now.
+    /// Returns the tick of the next run, after the run of `last` has ended now.
     pub(super) fn next(&self, last: Tick, clock: &Clock) -> Option<Tick> {
         let now = clock.now();
         match &self.kind {
@@ -149,7 +150,7 @@ impl Period {
         }
     }
 
-    /// The tick, put off by a random time. `salt` makes it another one for each run.
+    /// Returns the time of the tick plus jitter, which differs for each `salt`.
     pub(super) fn jittered(&self, tick: Tick, salt: u64) -> Instant {
         let most = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
         if most == 0 {
@@ -182,8 +183,8 @@ fn next_tick(due: Instant, now: Instant, period: Duration, missed: MissedRuns) -
     }
 }
 
-/// The next time of a calendar, and never one twice: a timer runs on another clock than the time of
-/// day, and may be a moment early by that.
+/// Returns the next time of a calendar, and none twice: a timer runs on the monotonic clock, and may
+/// fire slightly before the system clock reaches the time of `last`.
 fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> Option<Tick> {
     let (now, wall) = (clock.now(), clock.wall_now());
     let ahead = |last: &SystemTime| {
@@ -197,13 +198,13 @@ fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> 
     })
 }
 
-/// A time from a time, as far ahead as any schedule reaches.
+/// Returns the time `delay` after `from`, no further ahead than any timer reaches.
 pub(super) fn after(from: Instant, delay: Duration) -> Instant {
     let delay = delay.min(clock::MAX_TIMEOUT);
     from.checked_add(delay).unwrap_or(from)
 }
 
-/// A number that looks random for each other number (the finaliser of splitmix64).
+/// Returns a pseudo-random number for each number (the finaliser of splitmix64).
 const fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -236,7 +237,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn missed_ticks_are_made_up_for_skipped_or_put_off() {
+    fn missed_ticks_are_made_up_for_skipped_or_delayed() {
         let due = clock::now();
         let now = due + SECOND * 7 / 2;
         assert_eq!(next_tick(due, now, SECOND, MissedRuns::Burst), due + SECOND);
@@ -367,8 +368,8 @@ mod tests {
         assert_eq!(SET_BACK, Duration::from_secs(10_800));
         let set_back = Clock::Test(TestClock::starting_at(hour(10)));
         let next_after = |last| next_in(&Hourly, Some(last), &set_back).unwrap().wall;
-        let moment = Duration::from_nanos(1);
-        assert_eq!(next_after(hour(13) - moment), Some(hour(13)));
+        let nanosecond = Duration::from_nanos(1);
+        assert_eq!(next_after(hour(13) - nanosecond), Some(hour(13)));
         assert_eq!(next_after(hour(13)), Some(hour(11)));
     }
 }
