@@ -61,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     println!("5. invoke_any with a deadline: the first success, or none in time.");
-    let none = pool.invoke_any_timeout([|| primes_below(u32::MAX)], Duration::from_millis(10));
+    let none =
+        pool.invoke_any_fallible_timeout([|| primes_below(u32::MAX)], Duration::from_millis(10));
     assert!(matches!(none, Err(InvokeError::TimedOut)));
     println!("   {}", none.expect_err("it takes forever"));
 

@@ -26,7 +26,7 @@ pub use executor::{Executor, ExecutorService, RejectedExecution, RejectionReason
 pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
-pub use submit::{InvokeError, Submit};
+pub use submit::{InvokeError, Submission, Submit};
 pub use task::{FutureTask, Task, TaskHandle};
 
 /// What most programs use: the pools, the traits whose methods are called on them, and

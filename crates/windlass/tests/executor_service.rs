@@ -140,7 +140,7 @@ fn an_executor_that_only_executes_gains_every_other_way_to_submit() {
         let all = executor.invoke_all([|| 1, || 2, || 3]).unwrap();
         let sum: i32 = all.into_iter().map(|mut one| one.get().unwrap()).sum();
         assert_eq!(sum, 6);
-        let any = executor.invoke_any([|| Ok::<_, std::fmt::Error>(7), || Ok(7)]);
+        let any = executor.invoke_any_fallible([|| Ok::<_, std::fmt::Error>(7), || Ok(7)]);
         assert_eq!(any.unwrap(), 7);
     });
 }

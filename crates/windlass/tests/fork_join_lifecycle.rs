@@ -254,7 +254,7 @@ fn shutdown_now_releases_every_blocked_caller() {
     });
     let any = pool.clone();
     let any = interrupt::spawn(move || {
-        any.invoke_any((0..3).map(|_| || Ok::<_, io::Error>(())))
+        any.invoke_any_fallible((0..3).map(|_| || Ok::<_, io::Error>(())))
             .is_err()
     });
     until("submissions", || pool.stats().queued_submission_count >= 5);

@@ -88,27 +88,30 @@ fn the_get_of_a_failed_closure_carries_the_cause() {
 #[test]
 fn invoke_any_without_tasks_is_an_argument_error() {
     let none = Vec::<Fallible>::new;
-    assert!(matches!(pool().invoke_any(none()), Err(InvokeError::Empty)));
-    let timed = pool().invoke_any_timeout(none(), PATIENCE);
+    assert!(matches!(
+        pool().invoke_any_fallible(none()),
+        Err(InvokeError::Empty)
+    ));
+    let timed = pool().invoke_any_fallible_timeout(none(), PATIENCE);
     assert!(matches!(timed, Err(InvokeError::Empty)));
 }
 
 /// FJP-017
 #[test]
 fn invoke_any_fails_with_a_cause_when_all_fail() {
-    let failed = pool().invoke_any([ill(), ill()]);
+    let failed = pool().invoke_any_fallible([ill(), ill()]);
     assert!(matches!(failed, Err(InvokeError::Failed(_))));
-    let failed = pool().invoke_any_timeout([ill()], Duration::MAX);
+    let failed = pool().invoke_any_fallible_timeout([ill()], Duration::MAX);
     assert!(matches!(failed, Err(InvokeError::Failed(_))));
 }
 
 /// FJP-018
 #[test]
 fn invoke_any_returns_one_success_and_cancels_the_rest() {
-    assert_eq!(pool().invoke_any([ill(), well(2)]).unwrap(), 2);
+    assert_eq!(pool().invoke_any_fallible([ill(), well(2)]).unwrap(), 2);
     assert_eq!(
         pool()
-            .invoke_any_timeout([ill(), well(2)], PATIENCE)
+            .invoke_any_fallible_timeout([ill(), well(2)], PATIENCE)
             .unwrap(),
         2
     );
@@ -119,7 +122,7 @@ fn invoke_any_returns_one_success_and_cancels_the_rest() {
             .map(|()| 0)
             .map_err(|_| "interrupted".to_owned())
     });
-    assert_eq!(pool.invoke_any([endless, well(3)]).unwrap(), 3);
+    assert_eq!(pool.invoke_any_fallible([endless, well(3)]).unwrap(), 3);
     pool.close();
 }
 

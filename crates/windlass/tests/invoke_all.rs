@@ -124,6 +124,20 @@ fn all_handles_come_back_done_and_in_input_order() {
     assert_eq!(handles[0].get().unwrap(), 7);
 }
 
+#[test]
+fn an_error_of_a_fallible_closure_is_the_failure_of_its_task() {
+    let pool = fixed(2);
+    let bodies = || ["1", "one"].map(|text| || text.parse::<u32>());
+    let timed = pool.invoke_all_fallible_timeout(bodies(), LONG);
+    for handles in [pool.invoke_all_fallible(bodies()), timed] {
+        let mut handles = handles.unwrap();
+        assert_eq!(handles[0].get().unwrap(), 1);
+        let failure = handles[1].get().unwrap_err().into_failure().unwrap();
+        let error = failure.error().unwrap();
+        assert!(error.is::<std::num::ParseIntError>());
+    }
+}
+
 /// ES-043
 #[test]
 fn at_the_deadline_what_is_unfinished_is_cancelled_and_interrupted() {

@@ -73,18 +73,18 @@ fn invoke_by(
     bodies: Vec<Body>,
 ) -> JoinHandle<Result<u32, InvokeError>> {
     let pool = pool.clone();
-    clock.enter(|| interrupt::spawn(move || pool.invoke_any_timeout(bodies, LONG)))
+    clock.enter(|| interrupt::spawn(move || pool.invoke_any_fallible_timeout(bodies, LONG)))
 }
 
 /// ES-020
 #[test]
 fn without_tasks_it_is_an_argument_error_timed_or_not() {
     let none: [Body; 0] = [];
-    let result = fixed(1).invoke_any(none);
+    let result = fixed(1).invoke_any_fallible(none);
     assert!(matches!(result, Err(InvokeError::Empty)));
     for timeout in [Duration::ZERO, LONG] {
         let none: [Body; 0] = [];
-        let result = DirectExecutor::new().invoke_any_timeout(none, timeout);
+        let result = DirectExecutor::new().invoke_any_fallible_timeout(none, timeout);
         assert!(matches!(result, Err(InvokeError::Empty)));
     }
 }
@@ -92,19 +92,35 @@ fn without_tasks_it_is_an_argument_error_timed_or_not() {
 /// ES-021
 #[test]
 fn when_all_fail_it_reports_the_last_failure() {
-    assert_eq!(failure(fixed(2).invoke_any([fails(1)])), Some(Broken(1)));
+    assert_eq!(
+        failure(fixed(2).invoke_any_fallible([fails(1)])),
+        Some(Broken(1))
+    );
     let direct = DirectExecutor::new();
     let both = || [fails(1), fails(2)];
-    assert_eq!(failure(direct.invoke_any(both())), Some(Broken(2)));
-    let timed = direct.invoke_any_timeout(both(), LONG);
+    assert_eq!(failure(direct.invoke_any_fallible(both())), Some(Broken(2)));
+    let timed = direct.invoke_any_fallible_timeout(both(), LONG);
     assert_eq!(failure(timed), Some(Broken(2)));
+}
+
+#[test]
+fn plain_closures_fail_by_a_panic_only() {
+    let pool = fixed(2);
+    let panics: Box<dyn FnOnce() -> u32 + Send> = Box::new(|| panic!("planned"));
+    let returns: Box<dyn FnOnce() -> u32 + Send> = Box::new(|| 7);
+    assert_eq!(pool.invoke_any([panics, returns]).unwrap(), 7);
+    assert_eq!(pool.invoke_any_timeout([|| 8], LONG).unwrap(), 8);
+    let error = pool.invoke_any([|| panic!("planned")]).map(|()| ());
+    assert!(error.unwrap_err().is_failed());
+    let none: [fn(); 0] = [];
+    assert!(pool.invoke_any(none).unwrap_err().is_empty());
 }
 
 /// ES-021
 #[test]
 fn a_panic_is_a_failure_like_an_error() {
     let panics: Body = Box::new(|| panic!("in the task"));
-    let InvokeError::Failed(error) = fixed(1).invoke_any([panics]).unwrap_err() else {
+    let InvokeError::Failed(error) = fixed(1).invoke_any_fallible([panics]).unwrap_err() else {
         panic!("not a failure");
     };
     let failure = error.into_failure().unwrap();
@@ -115,14 +131,16 @@ fn a_panic_is_a_failure_like_an_error() {
 #[test]
 fn one_success_is_enough_even_after_failures() {
     let pool = fixed(2);
-    let value = pool.invoke_any([succeeds(1), succeeds(2)]).unwrap();
+    let value = pool
+        .invoke_any_fallible([succeeds(1), succeeds(2)])
+        .unwrap();
     assert!(value == 1 || value == 2);
 
     let (gate, (told, _interrupts)) = (Gate::new(), channel());
     let bodies = [fails(1), waits(&gate, &told, 7)];
     let invoker = interrupt::spawn({
         let pool = pool.clone();
-        move || pool.invoke_any(bodies)
+        move || pool.invoke_any_fallible(bodies)
     });
     gate.await_waiting(1);
     gate.open();
@@ -157,7 +175,7 @@ fn on_one_thread_exactly_one_of_three_tasks_completes() {
     };
     let bodies: Vec<_> = gates.iter().map(counting).collect();
     gates[0].open();
-    assert_eq!(pool.invoke_any(bodies).unwrap(), 1);
+    assert_eq!(pool.invoke_any_fallible(bodies).unwrap(), 1);
     pool.close();
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
@@ -176,7 +194,7 @@ fn on_a_direct_executor_nothing_starts_after_the_first_success() {
             }
         })
         .collect();
-    DirectExecutor::new().invoke_any(bodies).unwrap();
+    DirectExecutor::new().invoke_any_fallible(bodies).unwrap();
     let runs: Vec<_> = runs.iter().map(|n| n.load(Ordering::SeqCst)).collect();
     assert_eq!(runs, [1, 0, 0]);
 }
@@ -194,7 +212,7 @@ fn after_a_success_the_losers_are_interrupted() {
         }
     });
     let bodies = [waits(&gate, &told, 1), waits(&gate, &told, 2), winner];
-    assert_eq!(pool.invoke_any(bodies).unwrap(), 7);
+    assert_eq!(pool.invoke_any_fallible(bodies).unwrap(), 7);
     assert!(received(&interrupts) && received(&interrupts));
 }
 
@@ -212,7 +230,7 @@ fn after_a_rejection_what_was_submitted_is_interrupted() {
         gate.await_waiting(1);
         succeeds(2)
     }));
-    let result = pool.invoke_any(bodies);
+    let result = pool.invoke_any_fallible(bodies);
     assert!(matches!(result, Err(InvokeError::Rejected(_))));
     assert!(received(&interrupts));
 }
@@ -243,7 +261,7 @@ fn with_zero_time_the_first_task_is_still_submitted() {
         counts.fetch_add(1, Ordering::SeqCst);
         Ok::<_, Broken>(7)
     };
-    let value = DirectExecutor::new().invoke_any_timeout([body], Duration::ZERO);
+    let value = DirectExecutor::new().invoke_any_fallible_timeout([body], Duration::ZERO);
     assert_eq!(value.unwrap(), 7);
     assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
@@ -261,8 +279,8 @@ fn a_caller_interrupted_beforehand_gets_interrupted_and_cancels_its_tasks() {
             succeeds(2)
         }));
         let result = match timeout {
-            None => pool.invoke_any(bodies),
-            Some(timeout) => pool.invoke_any_timeout(bodies, timeout),
+            None => pool.invoke_any_fallible(bodies),
+            Some(timeout) => pool.invoke_any_fallible_timeout(bodies, timeout),
         };
         assert!(matches!(result, Err(InvokeError::Interrupted)));
         assert!(!interrupt::interrupted(), "the flag was not cleared");
@@ -278,7 +296,7 @@ fn a_caller_interrupted_while_it_waits_gets_interrupted_and_cancels_its_tasks() 
     let bodies = [waits(&gate, &told, 1), waits(&gate, &told, 2)];
     let invoker = interrupt::spawn({
         let pool = pool.clone();
-        move || (pool.invoke_any(bodies), interrupt::interrupted())
+        move || (pool.invoke_any_fallible(bodies), interrupt::interrupted())
     });
     gate.await_waiting(2);
     invoker.interrupt();
@@ -292,7 +310,7 @@ fn a_caller_interrupted_while_it_waits_gets_interrupted_and_cancels_its_tasks() 
 #[test]
 fn a_result_that_is_there_beats_a_pending_interrupt() {
     interrupt::current().interrupt();
-    let value = DirectExecutor::new().invoke_any([succeeds(7)]);
+    let value = DirectExecutor::new().invoke_any_fallible([succeeds(7)]);
     assert_eq!(value.unwrap(), 7);
     assert!(interrupt::interrupted(), "the flag did not stay");
 }
@@ -302,8 +320,8 @@ fn a_result_that_is_there_beats_a_pending_interrupt() {
 fn after_shutdown_it_is_rejected() {
     let pool = fixed(1);
     pool.shutdown();
-    let result = pool.invoke_any([succeeds(1)]);
+    let result = pool.invoke_any_fallible([succeeds(1)]);
     assert!(matches!(result, Err(InvokeError::Rejected(_))));
-    let result = pool.invoke_any_timeout([succeeds(1)], LONG);
+    let result = pool.invoke_any_fallible_timeout([succeeds(1)], LONG);
     assert!(matches!(result, Err(InvokeError::Rejected(_))));
 }

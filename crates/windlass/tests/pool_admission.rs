@@ -145,7 +145,7 @@ fn refusals(pool: &ThreadPoolExecutor) -> Vec<Option<RejectionReason>> {
             .err()
             .map(|e| e.reason()),
         pool.invoke_all([|| 1]).err().map(invoked),
-        pool.invoke_any([|| Ok::<_, std::fmt::Error>(1)])
+        pool.invoke_any_fallible([|| Ok::<_, std::fmt::Error>(1)])
             .err()
             .map(invoked),
     ]

@@ -52,7 +52,7 @@ fn plain_submissions_are_schedules_without_a_delay() {
     let values: Vec<_> = all.into_iter().map(|mut h| h.get().unwrap()).collect();
     assert_eq!(values, [0, 1, 2, 3, 4]);
     let bodies = (0..3).map(|n| move || if n < 2 { Err("no") } else { Ok(n) });
-    assert_eq!(pool.invoke_any(bodies).unwrap(), 2);
+    assert_eq!(pool.invoke_any_fallible(bodies).unwrap(), 2);
     let timed = pool.invoke_all_timeout([|| 1], HOUR).unwrap();
     assert!(timed[0].is_done());
     pool.close();

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use windlass::executors::SerialExecutor;
 use windlass::pool::{Hooks, TaskInfo};
 use windlass::queue::{BlockingQueue, BlockingQueueExt, LinkedBlockingQueue};
+use windlass::scheduled::Period;
 use windlass::task::{Task, TaskBuilder};
 use windlass::testing::Gate;
 use windlass::{CompletionService, Submit, ThreadPoolExecutor, executors};
@@ -102,4 +104,40 @@ fn the_factory_is_reached_through_every_wrapper() {
     names_its_tasks(SerialExecutor::new(Naming));
     names_its_tasks(executors::unconfigurable(pool.clone()));
     names_its_tasks(pool);
+}
+
+#[test]
+fn the_options_of_a_submission_take_precedence_over_the_factory() {
+    let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+    let pool = builder
+        .prepare_tasks(|task| task.name("prepared").priority(5))
+        .build()
+        .unwrap();
+    let named = pool.task().name("own").attach("mark").submit(|| 7).unwrap();
+    assert_eq!(named.name(), Some("own"));
+    assert_eq!(named.attachment::<&str>(), Some(&"mark"));
+    assert_eq!(named.join().unwrap(), 7);
+    let prepared = pool.task().submit_fallible(|| "8".parse::<u32>()).unwrap();
+    assert_eq!(prepared.name(), Some("prepared"));
+    assert_eq!(prepared.join().unwrap(), 8);
+    pool.shutdown();
+    let rejected = pool.task().name("late").priority(-1).execute(|| ());
+    let task = rejected.unwrap_err().into_task();
+    assert_eq!((task.name(), task.priority()), (Some("late"), -1));
+}
+
+#[test]
+fn a_scheduled_submission_has_options_too() {
+    let pool = executors::scheduled_thread_pool(1);
+    let once = pool.task().name("once").schedule(Duration::ZERO, || 7);
+    let once = once.unwrap();
+    assert_eq!(once.name(), Some("once"));
+    assert_eq!(once.join().unwrap(), 7);
+    let fails = pool.task().name("fails");
+    let period = Period::fixed_delay(Duration::from_millis(1));
+    let mut fails = fails
+        .schedule_periodic_fallible(period, || Err("planned"))
+        .unwrap();
+    assert_eq!(fails.name(), Some("fails"));
+    assert!(fails.get().unwrap_err().is_failed());
 }

@@ -655,7 +655,7 @@ fn of_those_that_race_one_wins_and_the_rest_end() {
                 if n == 0 { Err("never this one") } else { Ok(n) }
             }
         });
-        assert!(matches!(pool.invoke_any(bodies), Ok(1 | 2)));
+        assert!(matches!(pool.invoke_any_fallible(bodies), Ok(1 | 2)));
         producer.join().unwrap();
         let account = books.audit(&pool);
         let completed = pool.completed_task_count() - account.ran;

@@ -47,6 +47,7 @@ mod shared;
 mod shutdown;
 mod stats;
 mod submission;
+mod task_options;
 
 pub use builder::Builder;
 #[cfg(feature = "cron")]

@@ -1,0 +1,358 @@
+//! The extension trait of every executor.
+
+use std::error::Error;
+use std::time::Duration;
+
+use super::invoke::{InvokeError, invoke_all, invoke_any};
+use super::submission::{Submission, build_fallible};
+use crate::executor::{Executor, RejectedExecution};
+use crate::sync::Deadline;
+use crate::task::{Task, TaskBuilder, TaskHandle, TaskId};
+
+/// The methods with which every executor runs closures; implemented for all, `dyn Executor` too.
+///
+/// ```
+/// use windlass::prelude::*;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// pool.execute(|| println!("no handle, no result")).unwrap();
+/// let answer = pool.submit(|| 6 * 7).unwrap();
+/// assert_eq!(answer.join().unwrap(), 42);
+/// let fastest = pool.invoke_any([|| "first", || "second"]);
+/// assert!(fastest.is_ok());
+/// ```
+#[doc(alias = "AbstractExecutorService")]
+pub trait Submit: Executor {
+    /// Creates a submission whose task has a name, a priority or an attachment.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let report = pool.task().name("report").priority(-1).submit(|| 6 * 7).unwrap();
+    /// assert_eq!(report.join().unwrap(), 42);
+    /// ```
+    #[inline]
+    fn task(&self) -> Submission<'_, Self> {
+        Submission::new(self)
+    }
+
+    /// Submits the closure, and returns the id of its task.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    #[inline]
+    fn execute(&self, body: impl FnOnce() + Send + 'static) -> Result<TaskId, RejectedExecution> {
+        self.task().execute(body)
+    }
+
+    /// Submits the closure, and returns the handle to its value.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        self.task().submit(body)
+    }
+
+    /// Submits the closure with this input, and returns the id of its task.
+    ///
+    /// If the executor rejects the task, the input can be taken back, with
+    /// [`RejectedExecution::into_input`]; and likewise from a task that `shutdown_now` returns, with
+    /// [`Task::into_input`].
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task.
+    fn execute_with<I: Send + 'static>(
+        &self,
+        input: I,
+        body: impl FnOnce(I) + Send + 'static,
+    ) -> Result<TaskId, RejectedExecution> {
+        self.task().execute_with(input, body)
+    }
+
+    /// Submits the closure with this input, and returns the handle to its value.
+    ///
+    /// If the executor rejects the task, the input can be taken back, with
+    /// [`RejectedExecution::into_input`]; and likewise from a task that `shutdown_now` returns, with
+    /// [`Task::into_input`].
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit_with<I: Send + 'static, T: Send + 'static>(
+        &self,
+        input: I,
+        body: impl FnOnce(I) -> T + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        self.task().submit_with(input, body)
+    }
+
+    /// Submits the closure, and returns the handle to a value that is known already.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    #[doc(alias = "submit")]
+    #[doc(alias = "callable")]
+    fn submit_with_result<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() + Send + 'static,
+        value: T,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>> {
+        self.submit(move || {
+            body();
+            value
+        })
+    }
+
+    /// Submits the closure, and returns the handle to its value; an error that the closure returns
+    /// is the failure of the task, as a panic is.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    fn submit_fallible<T, E>(
+        &self,
+        body: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.task().submit_fallible(body)
+    }
+
+    /// Submits all closures and waits for all of them; returns their handles, in order, all done.
+    ///
+    /// A handle whose task panicked has the failure.
+    ///
+    /// # Errors
+    ///
+    /// [`InvokeError::Rejected`] or [`InvokeError::Interrupted`]; what was submitted is cancelled,
+    /// and interrupted if it runs.
+    fn invoke_all<T, F, I>(&self, bodies: I) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_all(self, plain(self, bodies), None)
+    }
+
+    /// Like [`invoke_all`](Self::invoke_all), but waits no longer than `timeout`: then what is not
+    /// done is cancelled and interrupted, and all handles are returned, all done.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_all`](Self::invoke_all).
+    fn invoke_all_timeout<T, F, I>(
+        &self,
+        bodies: I,
+        timeout: Duration,
+    ) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        let deadline = Some(Deadline::after(timeout));
+        invoke_all(self, plain(self, bodies), deadline)
+    }
+
+    /// Like [`invoke_all`](Self::invoke_all), with closures whose error is the failure of their
+    /// task.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_all`](Self::invoke_all).
+    fn invoke_all_fallible<T, E, F, I>(&self, bodies: I) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_all(self, fallible(self, bodies), None)
+    }
+
+    /// Like [`invoke_all_timeout`](Self::invoke_all_timeout), with closures whose error is the
+    /// failure of their task.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_all`](Self::invoke_all).
+    fn invoke_all_fallible_timeout<T, E, F, I>(
+        &self,
+        bodies: I,
+        timeout: Duration,
+    ) -> Result<Vec<TaskHandle<T>>, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        let deadline = Some(Deadline::after(timeout));
+        invoke_all(self, fallible(self, bodies), deadline)
+    }
+
+    /// Runs closures until one succeeds, and returns its value; the others are cancelled, and
+    /// interrupted if they run. A closure fails by a panic.
+    ///
+    /// They are submitted one by one, and no more than necessary.
+    ///
+    /// # Errors
+    ///
+    /// [`InvokeError::Failed`] with the last failure if none succeeds, [`InvokeError::Empty`] if
+    /// there is none, [`InvokeError::Rejected`] or [`InvokeError::Interrupted`].
+    fn invoke_any<T, F, I>(&self, bodies: I) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_any(self, plain(self, bodies), None)
+    }
+
+    /// Like [`invoke_any`](Self::invoke_any), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_any`](Self::invoke_any), or [`InvokeError::TimedOut`].
+    fn invoke_any_timeout<T, F, I>(&self, bodies: I, timeout: Duration) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        let deadline = Some(Deadline::after(timeout));
+        invoke_any(self, plain(self, bodies), deadline)
+    }
+
+    /// Like [`invoke_any`](Self::invoke_any), with closures that fail by an error too.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let parsed = pool.invoke_any_fallible(["one", "2"].map(|text| || text.parse::<u32>()));
+    /// assert_eq!(parsed.unwrap(), 2);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_any`](Self::invoke_any).
+    fn invoke_any_fallible<T, E, F, I>(&self, bodies: I) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        invoke_any(self, fallible(self, bodies), None)
+    }
+
+    /// Like [`invoke_any_fallible`](Self::invoke_any_fallible), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`invoke_any`](Self::invoke_any), or [`InvokeError::TimedOut`].
+    fn invoke_any_fallible_timeout<T, E, F, I>(
+        &self,
+        bodies: I,
+        timeout: Duration,
+    ) -> Result<T, InvokeError>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        I: IntoIterator<Item = F>,
+    {
+        let deadline = Some(Deadline::after(timeout));
+        invoke_any(self, fallible(self, bodies), deadline)
+    }
+}
+
+impl<E: Executor + ?Sized> Submit for E {}
+
+/// Creates a task of each closure.
+fn plain<X, T, F>(
+    executor: &X,
+    bodies: impl IntoIterator<Item = F>,
+) -> impl Iterator<Item = (Task, TaskHandle<T>)>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    let create = |body| executor.prepare(TaskBuilder::new()).build_with_handle(body);
+    bodies.into_iter().map(create)
+}
+
+/// Creates a task of each closure, which fails with the error that the closure returns.
+fn fallible<X, T, E, F>(
+    executor: &X,
+    bodies: impl IntoIterator<Item = F>,
+) -> impl Iterator<Item = (Task, TaskHandle<T>)>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+    E: Into<Box<dyn Error + Send + Sync>>,
+    F: FnOnce() -> Result<T, E> + Send + 'static,
+{
+    let create = |body| build_fallible(executor.prepare(TaskBuilder::new()), body);
+    bodies.into_iter().map(create)
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::Submit;
+    use crate::executor::{Executor, RejectedExecution};
+    use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+    use crate::sync::{UnsafeCell, model, thread};
+    use crate::task::Task;
+
+    /// An executor with one thread, made of a queue.
+    struct OneThread(LinkedBlockingQueue<Task>);
+
+    impl Executor for OneThread {
+        fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+            assert!(self.0.offer(task).is_ok());
+            Ok(())
+        }
+    }
+
+    /// The cell is written by the submitter, by the task, and read by the getter. Nothing but the
+    /// submission and the get orders these accesses: a missing order is an error of the model.
+    ///
+    /// ES-014
+    #[test]
+    fn writes_before_submission_reach_the_task_and_its_writes_reach_the_getter() {
+        model(|| {
+            let executor = Arc::new(OneThread(LinkedBlockingQueue::new()));
+            let worker = {
+                let executor = Arc::clone(&executor);
+                thread::Builder::new()
+                    .spawn(move || executor.0.take().unwrap().run())
+                    .unwrap()
+            };
+            let cell = UnsafeCell::new(());
+            cell.with_mut(|_| ());
+            let body = move || {
+                cell.with_mut(|_| ());
+                cell
+            };
+            let cell = executor.submit(body).unwrap().get().unwrap();
+            cell.with(|_| ());
+            worker.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,212 @@
+//! Groups of tasks: waits for all of them, or for the first that succeeds.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::executor::{Executor, RejectedExecution};
+use crate::interrupt::Interrupted;
+use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use crate::sync::Deadline;
+use crate::task::{CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle};
+
+/// Why an `invoke_…` method of [`Submit`](crate::Submit) has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InvokeError {
+    /// There were no tasks.
+    Empty,
+    /// The executor rejected a task, which is inside.
+    Rejected(RejectedExecution),
+    /// No task succeeded; this is the last failure.
+    Failed(ExecutionError),
+    /// The waiting thread was interrupted; its flag is clear.
+    #[doc(alias = "InterruptedException")]
+    Interrupted,
+    /// No task succeeded within the time limit.
+    #[doc(alias = "TimeoutException")]
+    TimedOut,
+}
+
+impl InvokeError {
+    /// Whether there were no tasks.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// Whether the executor rejected a task.
+    #[must_use]
+    pub const fn is_rejected(&self) -> bool {
+        matches!(self, Self::Rejected(_))
+    }
+
+    /// Whether no task succeeded.
+    #[must_use]
+    pub const fn is_failed(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+
+    /// Whether the waiting thread was interrupted.
+    #[must_use]
+    pub const fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Interrupted)
+    }
+
+    /// Whether the time limit passed.
+    #[must_use]
+    pub const fn is_timed_out(&self) -> bool {
+        matches!(self, Self::TimedOut)
+    }
+}
+
+impl fmt::Display for InvokeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there are no tasks to choose from"),
+            Self::Rejected(rejected) => rejected.fmt(f),
+            Self::Failed(error) => write!(f, "no task succeeded; the last: {error}"),
+            Self::Interrupted => f.write_str("the waiting thread was interrupted"),
+            Self::TimedOut => f.write_str("no task succeeded in time"),
+        }
+    }
+}
+
+impl Error for InvokeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Rejected(rejected) => Some(rejected),
+            Self::Failed(error) => Some(error),
+            Self::Empty | Self::Interrupted | Self::TimedOut => None,
+        }
+    }
+}
+
+/// Handles whose tasks are cancelled and interrupted, for this reason, unless they are released.
+struct CancelAll<T: Send + 'static> {
+    handles: Vec<TaskHandle<T>>,
+    reason: Cancellation,
+}
+
+impl<T: Send + 'static> CancelAll<T> {
+    const fn new() -> Self {
+        Self {
+            handles: Vec::new(),
+            reason: Cancellation::Requested,
+        }
+    }
+
+    fn release(mut self) -> Vec<TaskHandle<T>> {
+        std::mem::take(&mut self.handles)
+    }
+}
+
+impl<T: Send + 'static> Drop for CancelAll<T> {
+    fn drop(&mut self) {
+        cancel_all(&self.handles, self.reason);
+    }
+}
+
+/// Cancels the newest first: a worker whose task is interrupted goes on to the next one at once, and
+/// that one must be cancelled by then.
+fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>], reason: Cancellation) {
+    for handle in handles.iter().rev() {
+        crate::unwind::ignore_panic(|| {
+            handle.cancel_for(CancelMode::Interrupt, reason);
+        });
+    }
+}
+
+/// Submits all tasks and waits for them; returns their handles, all done.
+pub(super) fn invoke_all<X, T>(
+    executor: &X,
+    tasks: impl Iterator<Item = (Task, TaskHandle<T>)>,
+    deadline: Option<Deadline>,
+) -> Result<Vec<TaskHandle<T>>, InvokeError>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+{
+    // Created first, as in the JDK: a task that is not submitted in time is cancelled without being
+    // run.
+    let mut unsubmitted = Vec::new();
+    let mut handles = CancelAll::new();
+    for (task, handle) in tasks {
+        unsubmitted.push(task);
+        handles.handles.push(handle);
+    }
+    let is_late = || deadline.is_some_and(Deadline::has_passed);
+    for task in unsubmitted {
+        if is_late() {
+            task.abandon(Cancellation::TimedOut);
+            continue;
+        }
+        executor.execute_task(task).map_err(InvokeError::Rejected)?;
+    }
+    for at in 0..handles.handles.len() {
+        match handles.handles[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
+            Ok(true) => {}
+            Ok(false) => cancel_all(&handles.handles[at..], Cancellation::TimedOut),
+            Err(Interrupted) => return Err(InvokeError::Interrupted),
+        }
+    }
+    Ok(handles.release())
+}
+
+/// Submits tasks one by one until one succeeds, and returns its value.
+pub(super) fn invoke_any<X, T>(
+    executor: &X,
+    mut tasks: impl Iterator<Item = (Task, TaskHandle<T>)>,
+    deadline: Option<Deadline>,
+) -> Result<T, InvokeError>
+where
+    X: Executor + ?Sized,
+    T: Send + 'static,
+{
+    let done = Arc::new(LinkedBlockingQueue::new());
+    let mut handles = CancelAll::new();
+    let mut running = 0_usize;
+    let mut last_failure = None;
+    let mut has_more = true;
+    loop {
+        let finished = done.poll();
+        if finished.is_none() && has_more {
+            let Some((task, handle)) = tasks.next() else {
+                has_more = false;
+                continue;
+            };
+            let (at, done) = (handles.handles.len(), Arc::clone(&done));
+            handle.on_done(move |_| drop(done.offer(at)));
+            handles.handles.push(handle);
+            executor.execute_task(task).map_err(InvokeError::Rejected)?;
+            running += 1;
+            continue;
+        }
+        let finished = match finished {
+            Some(at) => Some(at),
+            None if running == 0 => {
+                return Err(last_failure.map_or(InvokeError::Empty, InvokeError::Failed));
+            }
+            None => match deadline {
+                None => Some(done.take().map_err(|_| InvokeError::Interrupted)?),
+                Some(deadline) => done
+                    .poll_timeout(deadline.remaining().unwrap_or(Duration::MAX))
+                    .map_err(|_| InvokeError::Interrupted)?,
+            },
+        };
+        let Some(at) = finished else {
+            handles.reason = Cancellation::TimedOut;
+            return Err(InvokeError::TimedOut);
+        };
+        running -= 1;
+        match handles.handles[at].try_get() {
+            Some(Ok(value)) => {
+                handles.reason = Cancellation::Superseded;
+                return Ok(value);
+            }
+            Some(Err(error)) => last_failure = Some(error),
+            None => {}
+        }
+    }
+}
