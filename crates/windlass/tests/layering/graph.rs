@@ -30,12 +30,6 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// The module below the root that the files are in.
-    pub(crate) fn module(&self) -> String {
-        let path = self.files.first().map_or("", String::as_str);
-        path.split('/').next().unwrap_or_default().into()
-    }
-
     /// Lists each use inside the cycle; not those of a folder's files by its root, which stands above
     /// them in any case.
     pub(crate) fn describe(&self) -> String {
