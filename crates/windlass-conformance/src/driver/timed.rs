@@ -39,7 +39,7 @@ thread_local! {
     static NAME: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
 }
 
-/// What came of a step that schedules a task.
+/// The outcome of a step that schedules a task.
 pub(super) struct Scheduled {
     pub(super) script: Arc<ScriptedTask>,
     pub(super) handle: Result<Handle, RejectedExecution>,
