@@ -1,9 +1,9 @@
-//! Waiting inside a worker without taking its place from the others.
+//! Blocking inside a worker: another worker replaces it meanwhile.
 
 use super::local::Local;
 use crate::interrupt::Interrupted;
 
-/// Something that a worker may have to wait for.
+/// A condition that a worker may have to wait for.
 ///
 /// ```
 /// use windlass::forkjoin::{ManagedBlocker, managed_block};
@@ -29,18 +29,18 @@ use crate::interrupt::Interrupted;
 /// assert_eq!(take.1, Some(7));
 /// ```
 pub trait ManagedBlocker {
-    /// Whether there is no need to wait any more.
+    /// Returns whether there is nothing to wait for any more.
     fn is_releasable(&mut self) -> bool;
 
-    /// Waits; says whether there is no need to wait any more.
+    /// Waits; returns whether there is nothing to wait for any more.
     ///
     /// # Errors
     ///
-    /// [`Interrupted`].
+    /// [`Interrupted`] if the waiting thread is interrupted.
     fn block(&mut self) -> Result<bool, Interrupted>;
 }
 
-/// Waits for a blocker; meanwhile another worker takes this one's place. Outside a pool it just waits.
+/// Waits for a blocker; meanwhile another worker replaces this one. Outside a pool it just waits.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn managed_block(blocker: &mut dyn ManagedBlocker) -> Result<(), Interrupted
     })
 }
 
-/// Runs a closure that may wait for long; meanwhile another worker takes this one's place.
+/// Runs a closure that may block; meanwhile another worker replaces this one.
 ///
 /// ```
 /// use windlass::forkjoin;

@@ -446,6 +446,12 @@ impl Future for Root {
     }
 }
 
+impl From<RejectedExecution<Root>> for RejectedExecution {
+    fn from(rejected: RejectedExecution<Root>) -> Self {
+        rejected.without_handle()
+    }
+}
+
 impl UnwindSafe for Root {}
 impl RefUnwindSafe for Root {}
 

@@ -10,7 +10,7 @@
 //!
 //! Full and taken carry the position of the value. Positions count on from lap to lap, so a late thief
 //! cannot mistake a value of the next lap for the one that it read about. A full slot also carries
-//! whether its value is a join job: a leapfrogging thief wants nothing else, and nobody may read a
+//! whether its value is a join job: a leapfrogging thief wants nothing else, and no thread may read a
 //! value before claiming it.
 //!
 //! The owner fills the slot at `bottom` and pops the one below it. Thieves claim the slot at `top`;
@@ -42,25 +42,27 @@ use crate::sync::{Mutex, UnsafeCell, mutant};
 pub(super) enum LocalOrder {
     /// Newest first: best for tasks that are joined.
     Lifo,
-    /// Oldest first: best for tasks that nobody joins.
+    /// Oldest first: best for tasks that are never joined.
     Fifo,
 }
 
 /// Slots of the ring; so few in models that it overflows.
 const CAPACITY: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
 
+/// The state of an empty slot. The other states are a position and one of the tags below.
 const EMPTY: usize = 0;
 
-const fn full(position: usize, is_join_job: bool) -> usize {
-    position << 2 | if is_join_job { 3 } else { 1 }
-}
+const FULL: usize = 1;
+const TAKEN: usize = 2;
+const FULL_JOIN_JOB: usize = 3;
+const TAG_BITS: u32 = 2;
 
-const fn taken(position: usize) -> usize {
-    position << 2 | 2
+const fn tagged(position: usize, tag: usize) -> usize {
+    position << TAG_BITS | tag
 }
 
 const fn is_full(state: usize) -> bool {
-    state & 1 == 1
+    state & FULL == FULL
 }
 
 /// What a deque has to know of its values.
@@ -104,7 +106,7 @@ impl<T> Slot<T> {
 
     /// # Safety
     ///
-    /// The caller has changed the state from full, to one that entitles nobody else.
+    /// The caller has changed the state from full, to one that entitles no other thread.
     #[inline]
     unsafe fn take(&self) -> T {
         self.value.with(|place| {
@@ -179,14 +181,14 @@ impl<T: DequeItem> Inner<T> {
             let oldest = self.top.load(Ordering::Acquire);
             let slot = self.slot(oldest)?;
             let state = slot.state.load(Ordering::Acquire);
-            let is_join_job = state == full(oldest, true);
-            if is_join_job || state == full(oldest, false) {
+            let is_join_job = state == tagged(oldest, FULL_JOIN_JOB);
+            if is_join_job || state == tagged(oldest, FULL) {
                 // Mutant: a thief steals what it does not accept.
                 let accepts_any = mutant!("deque_gives_anything", true, filter == StealFilter::Any);
                 if !is_join_job && !accepts_any {
                     return None;
                 }
-                let taken = taken(oldest);
+                let taken = tagged(oldest, TAKEN);
                 let claimed =
                     slot.state
                         .compare_exchange(state, taken, Ordering::Acquire, Ordering::Relaxed);
@@ -201,7 +203,7 @@ impl<T: DequeItem> Inner<T> {
                 slot.state.store(EMPTY, order);
                 return Some(value);
             }
-            if state == taken(oldest) {
+            if state == tagged(oldest, TAKEN) {
                 self.advance_top(oldest);
             } else if self.top.load(Ordering::Acquire) == oldest {
                 return None;
@@ -270,12 +272,16 @@ impl<T: Send + DequeItem> Deque<T> {
         let bottom = inner.bottom.load(Ordering::Relaxed);
         match inner.slot(bottom) {
             Some(slot) if slot.state.load(Ordering::Acquire) == EMPTY && !inner.has_overflow() => {
-                let is_join_job = value.is_join_job();
+                let tag = if value.is_join_job() {
+                    FULL_JOIN_JOB
+                } else {
+                    FULL
+                };
                 // SAFETY: this is the owner, and the slot was read as empty.
                 unsafe { slot.fill(value) };
                 // Release: a thief that sees the state sees the value. Mutant: it may not.
                 let order = mutant!("deque_fills_relaxed", Ordering::Relaxed, Ordering::Release);
-                slot.state.store(full(bottom, is_join_job), order);
+                slot.state.store(tagged(bottom, tag), order);
                 let next = bottom.wrapping_add(1);
                 inner.bottom.store(next, Ordering::Release);
             }
@@ -315,7 +321,8 @@ impl<T: Send + DequeItem> Deque<T> {
     #[inline]
     fn claim(slot: &Slot<T>, position: usize) -> bool {
         let state = slot.state.load(Ordering::Relaxed);
-        if state | 2 != full(position, true) {
+        // One comparison for both tags of a full slot: they differ in this bit only.
+        if state | (FULL ^ FULL_JOIN_JOB) != tagged(position, FULL_JOIN_JOB) {
             return false;
         }
         if mutant!("deque_owner_claims_nothing") {
@@ -435,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_taken_is_dropped_with_the_deque() {
+    fn values_that_were_not_taken_are_dropped_with_the_deque() {
         let value = Arc::new(());
         let deque = Deque::with_capacity(LocalOrder::Lifo, 4);
         (0..6).for_each(|_| deque.push(Arc::clone(&value)));
@@ -530,7 +537,7 @@ mod models {
             let deque = Deque::with_capacity(LocalOrder::Lifo, 2);
             let stealer = deque.stealer();
             let thief = thread::Builder::new().spawn(move || {
-                // Nobody else takes anything here.
+                // No other thread takes anything here.
                 (stealer.len() > 0).then(|| stealer.steal().expect("it was counted"))
             });
             deque.push(1);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::join::leapfrog;
 use super::local::Local;
 use super::shared::Shared;
+use crate::executor::RejectedExecution;
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::{
@@ -55,7 +56,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle.complete(Ok(value))
     }
 
-    /// Has the task fail, unless it is done; its body then never starts.
+    /// Completes the task with a failure, unless it is done; its body then never starts.
     ///
     /// # Panics
     ///
@@ -170,6 +171,12 @@ impl<T: Send + 'static> Future for ForkHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.handle).poll(context)
+    }
+}
+
+impl<T: Send + 'static> From<RejectedExecution<ForkHandle<T>>> for RejectedExecution {
+    fn from(rejected: RejectedExecution<ForkHandle<T>>) -> Self {
+        rejected.without_handle()
     }
 }
 

@@ -9,8 +9,8 @@ use super::shared::Shared;
 use crate::unwind::catch;
 
 impl Shared {
-    /// Has the current thread, which is no worker of the pool, take part while `f` runs, and until
-    /// all that it has forked itself has been run.
+    /// Runs `f` on the current thread, which is no worker of the pool, as if on a worker; then runs what
+    /// `f` has forked and no other thread has taken.
     pub(super) fn as_helper<R>(self: &Arc<Self>, f: impl FnOnce(&Local) -> R) -> R {
         let deque = Deque::new(self.config.order);
         let worker = {
@@ -34,7 +34,7 @@ impl Shared {
         ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
     }
 
-    /// Has the current thread run submissions until there are none.
+    /// Runs submissions on the current thread until there are none.
     pub(super) fn run_submissions(self: &Arc<Self>) {
         self.as_helper(|local| {
             while let Some(work) = self.take_submission() {

@@ -17,7 +17,7 @@ use crate::sync::{Mutex, model, thread};
 use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
-/// A pool whose idle workers stay for as long as that.
+/// Creates a pool whose idle workers retire after `keep_alive`.
 fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
     let config = Config {
         name: "model".into(),
@@ -43,8 +43,8 @@ fn end(shared: &Arc<Shared>) {
     assert_eq!(shared.termination.wait(Duration::MAX), Ok(true));
 }
 
-/// Has another thread take what is pushed here, and waits for it.
-fn give_away(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
+/// Pushes a job for another thread, and waits for it.
+fn run_elsewhere(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
     let job = StackJob::new(body);
     local.push(Work::Job(job.as_ref()));
     job.latch.wait(&local.context);
@@ -72,7 +72,7 @@ fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
 fn no_work_lies_beside_a_sleeping_worker() {
     model(|| {
         let shared = shared(1, Duration::MAX);
-        let sum = shared.as_helper(|local| give_away(local, || 1) + give_away(local, || 2));
+        let sum = shared.as_helper(|local| run_elsewhere(local, || 1) + run_elsewhere(local, || 2));
         assert_eq!(sum, 3);
         end(&shared);
     });
@@ -109,7 +109,7 @@ fn a_joiner_does_not_run_what_the_other_side_has_only_started() {
 }
 
 #[test]
-fn a_job_that_is_given_back_is_its_owners() {
+fn a_job_that_is_returned_is_its_owners() {
     model(|| {
         let job = StackJob::new(|| 7);
         let theirs = Work::Job(job.as_ref());
@@ -126,27 +126,27 @@ fn a_job_that_is_given_back_is_its_owners() {
     });
 }
 
-/// One thread: nothing for shuttle to choose.
+/// One thread only: shuttle has no schedule to choose.
 #[cfg(not(shuttle))]
 #[test]
-fn a_part_of_what_its_worker_has_done_meanwhile_is_given_back() {
+fn a_join_job_of_a_runner_that_has_gone_on_is_returned() {
     model(|| {
         let shared = shared(0, Duration::MAX);
         shared.as_helper(|local| {
             let job = StackJob::new(|| 7);
             local.push(Work::Job(job.as_ref()));
-            let asked = Cell::new(false);
-            let runner = || (!asked.replace(true)).then_some(local.worker.index);
+            let called = Cell::new(false);
+            let runner = || (!called.replace(true)).then_some(local.worker.index);
             assert!(join::leapfrog(local, runner));
             assert!(job.latch.is_set() && job.was_returned());
         });
     });
 }
 
-/// One thread: nothing for shuttle to choose.
+/// One thread only: shuttle has no schedule to choose.
 #[cfg(not(shuttle))]
 #[test]
-fn nobody_helps_a_worker_that_has_older_jobs() {
+fn a_worker_with_older_jobs_is_no_victim_for_leapfrogging() {
     model(|| {
         let shared = shared(0, Duration::MAX);
         shared.as_helper(|local| {

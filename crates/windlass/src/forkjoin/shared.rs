@@ -107,7 +107,7 @@ impl Shared {
         self.lock().census.live == 0
     }
 
-    /// Queues work from outside, and wakes nobody; returns it if the pool is shut down.
+    /// Queues work from outside, and wakes no worker; returns it if the pool is shut down.
     pub(super) fn inject(&self, work: Work) -> Result<Accepted, Work> {
         let mut state = self.lock();
         if state.run_state != RunState::Running {

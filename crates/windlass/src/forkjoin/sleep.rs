@@ -17,7 +17,7 @@
 //!
 //! The two fences are totally ordered. If the left one is first, the worker's reads see the push, and it
 //! does not sleep. If the right one is first, the pushing thread reads `wakeable` as not zero and wakes a
-//! worker. Without either fence both may read the old value: the work is queued and nobody comes for it.
+//! worker. Without either fence both may read the old value: the work is queued and no worker comes for it.
 //!
 //! The injector needs no such argument: it is changed under the same lock as the census. A worker that
 //! blocks inside a task makes room for a replacement, and so follows the right column as well
@@ -50,7 +50,7 @@ pub(super) struct Sleep {
 pub(super) enum Awake {
     /// There may be work.
     Search,
-    /// It has slept for as long as it is kept alive, or the pool stops.
+    /// Its keep-alive time is over, or the pool stops.
     Retire,
 }
 

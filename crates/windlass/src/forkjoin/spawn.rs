@@ -112,7 +112,7 @@ impl Shared {
         self.roster.remove(worker);
         self.uncount_worker(state);
         // Work may have been queued while this worker still counted as one that would take it.
-        // Mutant: nobody comes for it.
+        // Mutant: no worker comes for it.
         if !mutant!("leave_forgets_the_queue") {
             self.wake_for_queued();
         }

@@ -78,7 +78,7 @@ fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>) -> Idle {
 
 /// A worker that has run a submission spins briefly for the next one, while that pays: it takes less
 /// than falling asleep and being woken. After stolen work it does not spin: nothing counts the forks,
-/// and whoever forks wakes a worker itself.
+/// and a thread that forks wakes a worker itself.
 #[derive(Debug, Default)]
 struct SubmissionSpin {
     /// Submissions run since the last spin, without stolen work in between.

@@ -243,7 +243,7 @@ fn quiescence_comes_when_all_is_done() {
     });
 }
 
-/// A factory that has no thread the first time.
+/// A factory that fails the first time.
 #[derive(Debug)]
 struct LateStarter(AtomicUsize, DefaultThreadFactory);
 
@@ -257,7 +257,7 @@ impl ThreadFactory for LateStarter {
 }
 
 #[test]
-fn a_thread_that_cannot_be_made() {
+fn a_thread_that_cannot_be_started() {
     model(|| {
         let factory = LateStarter(AtomicUsize::new(0), DefaultThreadFactory::named("model"));
         let builder = ForkJoinPool::builder().parallelism(2);
