@@ -88,7 +88,7 @@ impl ThreadContext {
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
         self.set_interrupted();
-        // Mutant: a thread that is about to sleep does not look again.
+        // Mutant: a parked thread does not see the interrupt.
         if !mutant!("interrupt_wakes_nobody") {
             self.parker.unpark();
         }

@@ -2,7 +2,7 @@
 //!
 //! A pool works with any [`BlockingQueue`]. Most pools have a [`LinkedBlockingQueue`], and a virtual
 //! call costs such a pool a measurable part of each submission: a task has to be written to memory
-//! before the call and read back behind it, and its two hot methods cannot be inlined. So the type of
+//! before the call and read back after it, and its two hot methods cannot be inlined. So the type of
 //! the queue is checked once, when the pool is built, and the linked queue is kept under its own type:
 //! a task is then created directly in its slot of the queue.
 //!

@@ -161,10 +161,10 @@ mod models {
         Arc::new(Blocking::with_fairness(heap, Fairness::Fair))
     }
 
-    /// By deadline, and says when the element after the next is due.
-    struct Foreseeing(Vec<Due>);
+    /// By deadline, with `ready_next_at`.
+    struct WithNextDeadline(Vec<Due>);
 
-    impl Discipline for Foreseeing {
+    impl Discipline for WithNextDeadline {
         type Item = Due;
         fn push(&mut self, item: Due) {
             self.0.push(item);
@@ -193,8 +193,8 @@ mod models {
         }
     }
 
-    fn foreseeing_queue() -> Queue {
-        Arc::new(Blocking::new(Foreseeing(Vec::new())))
+    fn queue_with_next_deadline() -> Queue {
+        Arc::new(Blocking::new(WithNextDeadline(Vec::new())))
     }
 
     fn spawn_taker(clock: &TestClock, queue: &Queue) -> thread::JoinHandle<Due> {
@@ -212,7 +212,7 @@ mod models {
         assert_eq!(taker.join().unwrap(), soon);
     }
 
-    /// The alarm of the leader is for an element that is gone, and early enough for the next.
+    /// The leader waits for an element that is gone, and wakes in time for the next.
     fn a_leader_whose_element_is_gone_wakes_for_the_next(queue: &Queue) {
         let clock = TestClock::new();
         let later = Due(clock.now() + 2 * SECOND);
@@ -225,7 +225,7 @@ mod models {
         assert_eq!(taker.join().unwrap(), later);
     }
 
-    /// The alarm of the leader is for an element that is gone, and too late for the next.
+    /// The leader waits for an element that is gone, and too long for the next.
     fn a_leader_whose_element_is_gone_is_woken_for_an_earlier_one(queue: &Queue) {
         let clock = TestClock::new();
         let soon = Due(clock.now() + SECOND);
@@ -288,20 +288,20 @@ mod models {
 
     #[test]
     fn a_leader_that_takes_leaves_the_next_element_to_the_one_who_sleeps_for_it() {
-        model(|| a_leader_that_takes_hands_over(&foreseeing_queue()));
+        model(|| a_leader_that_takes_hands_over(&queue_with_next_deadline()));
     }
 
     #[test]
     fn an_element_that_comes_after_the_head_finds_the_second_taker() {
-        let queue = foreseeing_queue;
+        let queue = queue_with_next_deadline;
         model(move || two_takers_get_what_is_due_after_one_and_two_seconds(&queue(), |_| ()));
     }
 
-    /// The second of the takers sleeps too long, for an element that is gone.
+    /// The second taker parks too long, for an element that is gone.
     #[test]
-    fn a_second_alarm_may_be_too_late() {
+    fn a_second_timed_wait_may_be_too_long() {
         model(|| {
-            let queue = foreseeing_queue();
+            let queue = queue_with_next_deadline();
             two_takers_get_what_is_due_after_one_and_two_seconds(&queue, |clock| {
                 let late = Due(clock.now() + 10 * SECOND);
                 queue.offer(late).unwrap();
@@ -318,17 +318,17 @@ mod models {
     }
 
     #[test]
-    fn an_alarm_for_an_element_that_is_gone_serves_the_next() {
+    fn a_timed_wait_for_an_element_that_is_gone_serves_the_next() {
         model(|| a_leader_whose_element_is_gone_wakes_for_the_next(&queue()));
     }
 
     #[test]
-    fn an_alarm_for_an_element_that_is_gone_may_be_too_late() {
+    fn a_timed_wait_for_an_element_that_is_gone_may_be_too_long() {
         model(|| a_leader_whose_element_is_gone_is_woken_for_an_earlier_one(&queue()));
     }
 
     #[test]
-    fn an_alarm_in_a_fair_queue_for_an_element_that_is_gone_serves_the_next() {
+    fn a_timed_wait_in_a_fair_queue_for_an_element_that_is_gone_serves_the_next() {
         model(|| a_leader_whose_element_is_gone_wakes_for_the_next(&fair_queue()));
     }
 
