@@ -421,6 +421,9 @@ impl Handle for Root {
     /// Runs nodes of the tree that this worker has forked, then waits for the end of the tree.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         self.node.help_complete(usize::MAX);
+        if self.end.is_done() {
+            return Ok(true);
+        }
         blocking(|| self.end.wait_by(deadline))
     }
 }
@@ -451,9 +454,6 @@ impl From<RejectedExecution<Root>> for RejectedExecution {
         rejected.without_handle()
     }
 }
-
-impl UnwindSafe for Root {}
-impl RefUnwindSafe for Root {}
 
 impl fmt::Debug for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

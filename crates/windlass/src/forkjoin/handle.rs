@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -179,9 +178,6 @@ impl<T: Send + 'static> From<RejectedExecution<ForkHandle<T>>> for RejectedExecu
         rejected.without_handle()
     }
 }
-
-impl<T> UnwindSafe for ForkHandle<T> {}
-impl<T> RefUnwindSafe for ForkHandle<T> {}
 
 impl<T> fmt::Debug for ForkHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

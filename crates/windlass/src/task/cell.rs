@@ -324,8 +324,8 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
         if !state.is_done() {
             return None;
         }
-        if state.is_cancelled() {
-            return Some(Err(cancelled(state)));
+        if let Some(reason) = state.cancellation() {
+            return Some(Err(ExecutionError::Cancelled(reason)));
         }
         if state.is_failed() {
             // Every call returns the same failure, so it stays.
@@ -356,8 +356,8 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
         if !state.is_done() {
             return None;
         }
-        if state.is_cancelled() {
-            return Some(Err(cancelled(state)));
+        if let Some(reason) = state.cancellation() {
+            return Some(Err(ExecutionError::Cancelled(reason)));
         }
         self.outcome_in_place(state).map(|outcome| match outcome {
             Ok(value) => Ok(value),
@@ -391,10 +391,6 @@ fn failure_of<T, U>(outcome: &Result<T, Failure>) -> Result<U, ExecutionError> {
         Ok(_) => ExecutionError::Taken,
         Err(failure) => ExecutionError::Failed(failure.clone()),
     })
-}
-
-fn cancelled(state: Snapshot) -> ExecutionError {
-    ExecutionError::Cancelled(state.reason())
 }
 
 #[cfg(test)]

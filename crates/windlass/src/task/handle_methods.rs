@@ -161,6 +161,12 @@ macro_rules! handle_methods {
                 $crate::task::Handle::head(self).state().is_cancelled()
             }
 
+            /// Returns why the task was cancelled, if it was.
+            #[must_use]
+            pub fn cancellation(&self) -> Option<$crate::task::Cancellation> {
+                $crate::task::Handle::head(self).state().cancellation()
+            }
+
             /// Cancels the task unless it is done; a run under way is not interrupted.
             ///
             /// The task is done at once, and the value of a run under way is dropped. Returns false
@@ -241,6 +247,10 @@ macro_rules! handle_methods {
                 <$Control>::new($crate::task::Handle::to_untyped(self))
             }
         }
+
+        // The state of a task is consistent whenever user code can panic: no run leaves it half changed.
+        impl<$($generics)*> ::std::panic::UnwindSafe for $Handle {}
+        impl<$($generics)*> ::std::panic::RefUnwindSafe for $Handle {}
 
         impl<$($generics)*> From<&$Handle> for $crate::task::TaskId {
             fn from(handle: &$Handle) -> Self {
@@ -414,7 +424,7 @@ macro_rules! reading_handle_methods {
             {
                 let never = $crate::sync::Deadline::Never;
                 $crate::task::Handle::wait_uninterruptibly_by(&self, never);
-                self.get()
+                self.try_get().unwrap_or(Err($crate::task::ExecutionError::Taken))
             }
 
             /// Returns the outcome in place if the task is done; `None` if it is not.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -273,6 +274,10 @@ impl Body<()> for Nested {
         self.0.take_input(place).map_err(Self)
     }
 }
+
+// User code of a task does not run while it is observed, except by the run that consumes it.
+impl UnwindSafe for Task {}
+impl RefUnwindSafe for Task {}
 
 impl From<&Task> for TaskId {
     fn from(task: &Task) -> Self {

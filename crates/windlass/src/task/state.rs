@@ -198,7 +198,7 @@ impl Snapshot {
     pub(super) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
-    /// Whether the result comes from outside and not from the runner.
+    /// Returns whether the result comes from outside and not from the runner.
     pub(super) const fn is_claimed(self) -> bool {
         self.0 & CLAIMED != 0
     }
@@ -208,11 +208,17 @@ impl Snapshot {
     pub(super) const fn is_cancelled_on_drop(self) -> bool {
         self.0 & CANCEL_ON_DROP != 0
     }
-    /// The reason that was passed to [`State::cancel`].
-    pub(super) const fn reason(self) -> Cancellation {
-        Cancellation::from_code((self.0 >> REASON_SHIFT) & CODE_MASK)
+    /// Returns the reason that was passed to [`State::cancel`], if the task was cancelled.
+    pub(crate) const fn cancellation(self) -> Option<Cancellation> {
+        if self.is_cancelled() {
+            Some(Cancellation::from_code(
+                (self.0 >> REASON_SHIFT) & CODE_MASK,
+            ))
+        } else {
+            None
+        }
     }
-    /// The reason that was passed to [`State::set_drop_reason`].
+    /// Returns the reason that was passed to [`State::set_drop_reason`].
     pub(super) const fn drop_reason(self) -> Cancellation {
         Cancellation::from_code((self.0 >> DROP_REASON_SHIFT) & CODE_MASK)
     }
