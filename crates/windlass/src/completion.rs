@@ -1,20 +1,22 @@
-//! Results in the order in which they come.
+//! Results in the order of their completion.
 
+use std::error::Error;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::executor::{Executor, RejectedExecution};
-use crate::interrupt::Interrupted;
+use crate::interrupt::{self, Interrupted};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::task::{TaskBuilder, TaskControl, TaskHandle};
+use crate::task::{Failure, Task, TaskBuilder, TaskControl, TaskHandle};
 
-/// Submits tasks to an executor and gives their handles back as the tasks are done.
+/// A service that submits tasks to an executor and returns their handles in the order in which the
+/// tasks are done.
 ///
-/// `submit` gives a [`TaskControl`], with which the task can be watched, cancelled and removed; the
+/// `submit` returns a [`TaskControl`], with which the task can be watched, cancelled and removed; the
 /// handle, and with it the value, goes to whoever takes it from here.
 ///
 /// ```
@@ -25,10 +27,7 @@ use crate::task::{TaskBuilder, TaskControl, TaskHandle};
 /// for n in 1..=3 {
 ///     service.submit(move || n * 10).unwrap();
 /// }
-/// let mut sum = 0;
-/// for _ in 0..3 {
-///     sum += service.take().unwrap().get().unwrap();
-/// }
+/// let sum: i32 = service.completions().map(|done| done.join().unwrap()).sum();
 /// assert_eq!(sum, 60);
 /// ```
 #[doc(alias = "ExecutorCompletionService")]
@@ -43,64 +42,121 @@ impl<T: Send + 'static, E: RefUnwindSafe> RefUnwindSafe for CompletionService<T,
 
 struct Shared<T: Send + 'static> {
     done: Arc<dyn BlockingQueue<TaskHandle<T>>>,
+    outstanding: Outstanding,
     overflowed: AtomicU64,
 }
 
+/// The number of accepted tasks whose handle no consumer has claimed.
+///
+/// A consumer claims a handle before it takes it from the queue, so that no other one waits for the
+/// same. One that waits for future submissions claims ahead of them: the number can be negative, in
+/// two's complement.
+#[derive(Debug, Default)]
+struct Outstanding(AtomicU64);
+
+/// From here on the number is negative.
+const NEGATIVE: u64 = 1 << 63;
+
+impl Outstanding {
+    fn add(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Claims a handle of a task that was submitted or will be.
+    fn claim(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Claims a handle of a task that was submitted, if there is one.
+    #[must_use]
+    fn try_claim(&self) -> bool {
+        let claim = |count| (1..NEGATIVE).contains(&count).then(|| count - 1);
+        self.0
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, claim)
+            .is_ok()
+    }
+}
+
 impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
-    /// Makes a service on top of an executor; any number of results can wait.
+    /// Creates a service on top of an executor, with an unbounded queue of results.
     pub fn new(executor: E) -> Self {
         Self::with_queue(executor, Arc::new(LinkedBlockingQueue::new()))
     }
 
-    /// Makes a service whose results wait in this queue.
+    /// Creates a service with this queue of results.
     ///
-    /// A result that the queue does not take is dropped, and counted in
+    /// A result that the queue refuses is dropped, and counted in
     /// [`overflowed`](Self::overflowed); the worker goes on.
     pub fn with_queue(executor: E, queue: Arc<dyn BlockingQueue<TaskHandle<T>>>) -> Self {
         Self {
             executor,
             shared: Arc::new(Shared {
                 done: queue,
+                outstanding: Outstanding::default(),
                 overflowed: AtomicU64::new(0),
             }),
         }
     }
 
-    /// Submits the closure; its handle will be in [`take`](Self::take) when it is done.
+    /// Submits the closure; its handle can be taken from here when it is done.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task; nothing will come of it here.
+    /// [`RejectedExecution`], with the task and its handle, which then does not come here.
     pub fn submit(
         &self,
         body: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<TaskControl, RejectedExecution> {
-        let (task, handle) = self
-            .executor
-            .prepare(TaskBuilder::new())
-            .build_with_handle(body);
-        let control = handle.control();
-        let place = Arc::new(Mutex::new(None));
-        self.announce(&place, &handle);
-        *place.lock() = Some(handle);
-        match self.executor.execute_task(task) {
-            Ok(()) => Ok(control),
-            Err(refused) => {
-                // Taken out, so that it is not announced when the task is dropped or run elsewhere.
-                drop(place.lock().take());
-                Err(refused)
-            }
-        }
+    ) -> Result<TaskControl, RejectedExecution<TaskHandle<T>>> {
+        let task = self.executor.prepare(TaskBuilder::new());
+        self.submit_task(task.build_with_handle(body))
     }
 
-    /// Has the handle moved from its place into the queue when the task is done.
-    fn announce(&self, place: &Arc<Mutex<Option<TaskHandle<T>>>>, handle: &TaskHandle<T>) {
-        let (place, shared) = (Arc::clone(place), Arc::clone(&self.shared));
+    /// Submits the closure; an error that it returns is the failure of the task, as a panic is.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit`](Self::submit).
+    pub fn submit_fallible<X>(
+        &self,
+        body: impl FnOnce() -> Result<T, X> + Send + 'static,
+    ) -> Result<TaskControl, RejectedExecution<TaskHandle<T>>>
+    where
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let task = self.executor.prepare(TaskBuilder::new());
+        self.submit_task(task.build_fallible(move || body().map_err(Failure::from_error)))
+    }
+
+    fn submit_task(
+        &self,
+        (task, handle): (Task, TaskHandle<T>),
+    ) -> Result<TaskControl, RejectedExecution<TaskHandle<T>>> {
+        let control = handle.control();
+        let slot = Arc::new(Mutex::new(None));
+        self.forward_when_done(&slot, &handle);
+        *slot.lock() = Some(handle);
+        if let Err(rejected) = self.executor.execute_task(task) {
+            // Taken out, so that it does not come here when the task is dropped or run elsewhere. It
+            // is gone only if the task was done although the executor rejected it: then it has come
+            // here.
+            let handle = slot.lock().take();
+            if let Some(handle) = handle {
+                return Err(rejected.with_handle(handle));
+            }
+        }
+        self.shared.outstanding.add();
+        Ok(control)
+    }
+
+    /// Moves the handle from its slot into the queue when the task is done.
+    fn forward_when_done(&self, slot: &Arc<Mutex<Option<TaskHandle<T>>>>, handle: &TaskHandle<T>) {
+        let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
         handle.on_done(move |_| {
-            let handle = place.lock().take();
+            let handle = slot.lock().take();
             if let Some(handle) = handle {
                 if shared.done.offer(handle).is_err() {
                     shared.overflowed.fetch_add(1, Ordering::Relaxed);
+                    shared.outstanding.claim();
                 }
             }
         });
@@ -111,35 +167,115 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// # Errors
     ///
     /// [`Interrupted`], also if one is there.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits forever if nothing is outstanding and nothing is submitted;
+    /// [`completions`](Self::completions) ends then.
     pub fn take(&self) -> Result<TaskHandle<T>, Interrupted> {
-        self.shared.done.take()
+        self.shared.outstanding.claim();
+        let taken = self.shared.done.take();
+        if taken.is_err() {
+            self.shared.outstanding.add();
+        }
+        taken
     }
 
-    /// The next task that is done, if there is one right now.
+    /// Returns the next task that is done, if there is one now.
     #[must_use]
     pub fn poll(&self) -> Option<TaskHandle<T>> {
-        self.shared.done.poll()
+        self.shared.outstanding.claim();
+        let polled = self.shared.done.poll();
+        if polled.is_none() {
+            self.shared.outstanding.add();
+        }
+        polled
     }
 
-    /// Waits for the next task that is done, for as long as `timeout`.
+    /// Waits for the next task that is done, no longer than `timeout`.
     ///
     /// # Errors
     ///
     /// [`Interrupted`], also if one is there.
     #[doc(alias = "poll")]
     pub fn poll_timeout(&self, timeout: Duration) -> Result<Option<TaskHandle<T>>, Interrupted> {
-        self.shared.done.poll_timeout(timeout)
+        self.shared.outstanding.claim();
+        let polled = self.shared.done.poll_timeout(timeout);
+        if !matches!(polled, Ok(Some(_))) {
+            self.shared.outstanding.add();
+        }
+        polled
     }
 
-    /// How many results were dropped because a bounded queue of yours was full.
+    /// Returns an iterator over the tasks in the order in which they are done, which ends when
+    /// nothing is outstanding: every submitted task has been taken, or is about to be by another
+    /// thread.
+    ///
+    /// It waits for each; an interrupt does not end the wait, and stays pending. Results that other
+    /// threads take by other methods meanwhile, or that come from a queue shared with another
+    /// service, are not told apart.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits for a task that never ends, and for tasks that `shutdown_now` returned until they are
+    /// run or dropped.
+    pub const fn completions(&self) -> Completions<'_, T, E> {
+        Completions { service: self }
+    }
+
+    /// Returns how many results were dropped because the queue refused them.
     #[must_use]
     pub fn overflowed(&self) -> u64 {
         self.shared.overflowed.load(Ordering::Relaxed)
     }
 
-    /// The executor that runs the tasks.
+    /// Returns the executor that runs the tasks.
     pub const fn executor(&self) -> &E {
         &self.executor
+    }
+}
+
+/// An iterator over tasks in the order of their completion; see
+/// [`CompletionService::completions`].
+#[must_use = "iterators are lazy"]
+pub struct Completions<'a, T: Send + 'static, E> {
+    service: &'a CompletionService<T, E>,
+}
+
+impl<T: Send + 'static, E> Iterator for Completions<'_, T, E> {
+    type Item = TaskHandle<T>;
+
+    fn next(&mut self) -> Option<TaskHandle<T>> {
+        let shared = &self.service.shared;
+        if !shared.outstanding.try_claim() {
+            return None;
+        }
+        let mut interrupted = false;
+        let handle = loop {
+            match shared.done.take() {
+                Ok(handle) => break handle,
+                Err(Interrupted) => interrupted = true,
+            }
+        };
+        if interrupted {
+            interrupt::current().interrupt();
+        }
+        Some(handle)
+    }
+}
+
+impl<'a, T: Send + 'static, E: Executor> IntoIterator for &'a CompletionService<T, E> {
+    type Item = TaskHandle<T>;
+    type IntoIter = Completions<'a, T, E>;
+
+    fn into_iter(self) -> Completions<'a, T, E> {
+        self.completions()
+    }
+}
+
+impl<T: Send + 'static, E: fmt::Debug> fmt::Debug for Completions<'_, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Completions").field(self.service).finish()
     }
 }
 

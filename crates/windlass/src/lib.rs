@@ -21,8 +21,8 @@ pub mod thread_factory;
 mod unwind;
 mod waiting;
 
-pub use completion::CompletionService;
-pub use executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+pub use completion::{CompletionService, Completions};
+pub use executor::{CloseOnDrop, Executor, ExecutorService, RejectedExecution, RejectionReason};
 pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
@@ -44,7 +44,7 @@ pub mod prelude {
     pub use crate::executors;
     pub use crate::queue::{BlockingQueue, BlockingQueueExt};
     pub use crate::{
-        Executor, ExecutorService, ForkJoinPool, Schedule, ScheduledExecutorService,
+        CloseOnDrop, Executor, ExecutorService, ForkJoinPool, Schedule, ScheduledExecutorService,
         ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
     };
 }

@@ -322,8 +322,48 @@ fn a_rejected_submission_is_an_error_and_delivers_nothing() {
     service.executor().shutdown();
     let refused = service.submit(|| 7).unwrap_err();
     assert!(service.poll().is_none());
-    refused.into_task().run();
+    let (task, handle) = refused.into_parts();
+    task.run();
+    assert_eq!(handle.join().unwrap(), 7);
     assert!(service.poll().is_none());
+    assert_eq!(service.completions().count(), 0);
+}
+
+#[test]
+fn the_iteration_ends_when_nothing_is_outstanding() {
+    let service = service(2);
+    assert!(service.completions().next().is_none());
+    for n in 0..10_u32 {
+        service.submit(move || n).unwrap();
+    }
+    let first = service.take().unwrap().join().unwrap();
+    let mut values: Vec<_> = service
+        .completions()
+        .map(|done| done.join().unwrap())
+        .collect();
+    values.push(first);
+    values.sort_unstable();
+    assert!(values.into_iter().eq(0..10));
+    assert!(service.completions().next().is_none());
+    service.submit_fallible(|| "10".parse()).unwrap();
+    for done in &service {
+        assert_eq!(done.join().unwrap(), 10);
+    }
+}
+
+#[test]
+fn the_iteration_waits_through_an_interrupt_which_stays_pending() {
+    let service = service(1);
+    let gate = Gate::new();
+    service.submit(waits(&gate)).unwrap();
+    let waiter = interrupt::spawn(move || {
+        let disturbed = service.completions().next().unwrap().join().unwrap();
+        (disturbed, interrupt::interrupted())
+    });
+    waiter.interrupt();
+    gate.open();
+    let (disturbed, pending) = waiter.join().unwrap().unwrap();
+    assert!(!disturbed && pending);
 }
 
 /// ECS-001

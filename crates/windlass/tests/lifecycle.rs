@@ -22,7 +22,7 @@ use windlass::queue::{Blocking, Discipline};
 use windlass::task::{Cancellation, ExecutionError, Task};
 use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
-use windlass::{ExecutorService, Submit};
+use windlass::{CloseOnDrop, ExecutorService, Submit, executors};
 
 /// TPE-150
 #[test]
@@ -414,4 +414,20 @@ fn a_factory_that_breaks_its_promise_leaves_no_worker_behind() {
     finish(&pool);
     drop(pool);
     dropper.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_guard_closes_its_pool_when_it_is_dropped() {
+    let (pool, runs) = (executors::fixed_thread_pool(2).unwrap(), Arc::default());
+    {
+        let guard = CloseOnDrop::new(pool.clone());
+        for _ in 0..10 {
+            let runs = Arc::clone(&runs);
+            let count = move || drop(AtomicUsize::fetch_add(&runs, 1, Ordering::SeqCst));
+            guard.execute(count).unwrap();
+        }
+        assert!(!guard.is_shutdown());
+    }
+    assert!(pool.is_terminated());
+    assert_eq!(runs.load(Ordering::SeqCst), 10);
 }

@@ -4,16 +4,19 @@
 //! |---|---|
 //! | `service` | the traits [`Executor`] and [`ExecutorService`] |
 //! | `rejected` | a task that an executor did not accept, and why |
+//! | `close_on_drop` | a guard that closes an executor |
 //! | `direct` | runs each task on the submitter's thread |
 //! | `serial` | one task at a time, on the threads of another executor |
 //! | `thread_per_task` | a new thread for every task |
 
+mod close_on_drop;
 mod direct;
 mod rejected;
 mod serial;
 mod service;
 mod thread_per_task;
 
+pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
 pub use rejected::{RejectedExecution, RejectionReason};
 pub use serial::SerialExecutor;
