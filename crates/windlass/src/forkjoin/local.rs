@@ -330,6 +330,10 @@ impl Local {
 
     /// Runs a piece of work in the worker's loop; its panic does not leave this function.
     pub(super) fn run_in_loop(&self, work: Work, policy: TaskPolicy) {
+        if let Work::Job(job) = work {
+            // A job keeps its panic for the thread that waits for it.
+            return self.run_job(job);
+        }
         if let Err(payload) = catch(|| self.run_at_top(work, policy)) {
             self.shared.report(Failure::from_panic(payload));
         }
