@@ -5,11 +5,12 @@ mod time;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use time::{HOUR, Log, SECOND, occupy, step};
 use windlass::clock::TestClock;
 use windlass::pool::{Hooks, TaskInfo};
+use windlass::scheduled::Period;
 use windlass::testing::until;
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
@@ -108,11 +109,42 @@ fn what_is_attached_to_a_task_is_found_wherever_it_appears() {
     assert_eq!(log.next(), ("labelled".to_owned(), 7));
     assert_eq!(step(&clock), HOUR - SECOND);
     assert_eq!(log.next(), ("labelled".to_owned(), 7));
-    until("the next turn is queued", || pool.queue().len() == 1);
+    until("the next run is queued", || pool.queue().len() == 1);
     let drained = pool.shutdown_now();
     assert_eq!(drained[0].id(), often.id());
     assert_eq!(drained[0].attachment::<Tenant>().unwrap().0, 7);
     drop(later);
+}
+
+/// The options of one submission take precedence over those of the pool, however it is scheduled.
+#[test]
+fn every_way_to_schedule_takes_options_for_its_task() {
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .core_pool_size(0)
+        .prepare_tasks(|task| task.name("of the pool").attach(7_u32))
+        .build();
+    let task = || pool.task().name("of the task");
+    let fallible = || Ok::<_, std::fmt::Error>(());
+    let period = Period::fixed_rate(HOUR).starting_in(HOUR);
+    let far = SystemTime::now() + HOUR * 2;
+    let ways = [
+        task().schedule(HOUR, || ()),
+        task().schedule_fallible(HOUR, fallible),
+        task().schedule_at(far, || ()),
+        task().schedule_at_fixed_rate(HOUR, HOUR, || ()),
+        task().schedule_at_fixed_rate_fallible(HOUR, HOUR, fallible),
+        task().schedule_with_fixed_delay(HOUR, HOUR, || ()),
+        task().schedule_with_fixed_delay_fallible(HOUR, HOUR, fallible),
+        task().schedule_periodic(period.clone(), || ()),
+        task().schedule_periodic_fallible(period, fallible),
+    ];
+    for handle in ways {
+        let handle = handle.unwrap();
+        assert_eq!(handle.name(), Some("of the task"));
+        assert_eq!(handle.attachment::<u32>(), Some(&7));
+        assert!(!handle.delay().is_zero());
+    }
+    assert_eq!(pool.shutdown_now().len(), 9);
 }
 
 /// STP-056

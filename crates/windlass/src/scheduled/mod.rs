@@ -12,8 +12,9 @@
 //! | file | role |
 //! |---|---|
 //! | `schedule` | closures for every scheduled executor, [`Schedule`] |
+//! | `submission` | the same, with options for the task: [`Submission`](crate::Submission) |
 //! | `service` | [`ScheduledExecutorService`], sealed |
-//! | `submission` | turns closures into tasks with a timer |
+//! | `tasks` | builds tasks with timers, and submits them |
 //! | `builder` | the configuration of a pool |
 //! | `executor` | the public face, [`ScheduledThreadPoolExecutor`] |
 //! | `periodic` | a periodic task: each run queues the next |
@@ -26,8 +27,8 @@
 //! | `period`, `cron` | when a periodic task is due next |
 //! | `handle` | the handle of a scheduled task |
 //!
-//! The thread pool and the tasks know a scheduled pool as a
-//! `TimerService` only, which is declared beside the timers of tasks.
+//! The thread pool and the tasks know a scheduled pool as a `TimerService` only, which is declared
+//! beside the timers of tasks.
 
 mod admission;
 mod builder;
@@ -47,7 +48,7 @@ mod shared;
 mod shutdown;
 mod stats;
 mod submission;
-mod task_options;
+mod tasks;
 
 pub use builder::Builder;
 #[cfg(feature = "cron")]

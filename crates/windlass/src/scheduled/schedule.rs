@@ -4,14 +4,14 @@ use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 #[cfg(feature = "cron")]
-use super::cron::{Cron, ScheduleCronError};
+use super::cron::ScheduleCronError;
 use super::handle::ScheduledHandle;
 use super::period::Period;
 use super::service::ScheduledExecutorService;
 use crate::executor::RejectedExecution;
 #[expect(unused_imports, reason = "named in the documentation")]
 use crate::executor::RejectionReason;
-use crate::task::{Failure, TaskBuilder};
+use crate::submit::Submit;
 
 /// The methods of every scheduled executor that take closures.
 ///
@@ -51,9 +51,7 @@ pub trait Schedule: ScheduledExecutorService {
         delay: Duration,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
-        let builder = self.prepare(TaskBuilder::new());
-        self.scheduled_pool()
-            .submit_one_shot(builder, delay, move || Ok(body()))
+        self.task().schedule(delay, body)
     }
 
     /// Runs the closure once, after `delay`; an error that it returns is the task's failure.
@@ -70,9 +68,7 @@ pub trait Schedule: ScheduledExecutorService {
         T: Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let builder = self.prepare(TaskBuilder::new());
-        self.scheduled_pool()
-            .submit_one_shot(builder, delay, move || body().map_err(Failure::from_error))
+        self.task().schedule_fallible(delay, body)
     }
 
     /// Runs the closure once, at a time of day; at once if that has passed.
@@ -88,8 +84,7 @@ pub trait Schedule: ScheduledExecutorService {
         time: SystemTime,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
-        let now = self.scheduled_pool().shared().clock.wall_now();
-        self.schedule(time.duration_since(now).unwrap_or_default(), body)
+        self.task().schedule_at(time, body)
     }
 
     /// Runs the closure after `initial`, and then every `period`, however long the runs take.
@@ -106,7 +101,7 @@ pub trait Schedule: ScheduledExecutorService {
         period: Duration,
         body: impl FnMut() + Send + 'static,
     ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
-        self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
+        self.task().schedule_at_fixed_rate(initial, period, body)
     }
 
     /// Like [`schedule_at_fixed_rate`](Self::schedule_at_fixed_rate); an error that the closure
@@ -124,7 +119,8 @@ pub trait Schedule: ScheduledExecutorService {
     where
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.schedule_periodic_fallible(Period::fixed_rate(period).starting_in(initial), body)
+        self.task()
+            .schedule_at_fixed_rate_fallible(initial, period, body)
     }
 
     /// Runs the closure after `initial`, and then `delay` after the end of each run.
@@ -138,7 +134,7 @@ pub trait Schedule: ScheduledExecutorService {
         delay: Duration,
         body: impl FnMut() + Send + 'static,
     ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
-        self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
+        self.task().schedule_with_fixed_delay(initial, delay, body)
     }
 
     /// Like [`schedule_with_fixed_delay`](Self::schedule_with_fixed_delay); an error that the
@@ -156,7 +152,8 @@ pub trait Schedule: ScheduledExecutorService {
     where
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.schedule_periodic_fallible(Period::fixed_delay(delay).starting_in(initial), body)
+        self.task()
+            .schedule_with_fixed_delay_fallible(initial, delay, body)
     }
 
     /// Runs the closure repeatedly.
@@ -169,14 +166,9 @@ pub trait Schedule: ScheduledExecutorService {
     fn schedule_periodic(
         &self,
         period: Period,
-        mut body: impl FnMut() + Send + 'static,
+        body: impl FnMut() + Send + 'static,
     ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
-        let body = move || {
-            body();
-            Ok(())
-        };
-        let builder = self.prepare(TaskBuilder::new());
-        self.scheduled_pool().submit_periodic(builder, period, body)
+        self.task().schedule_periodic(period, body)
     }
 
     /// Like [`schedule_periodic`](Self::schedule_periodic); an error that the closure returns ends
@@ -188,17 +180,16 @@ pub trait Schedule: ScheduledExecutorService {
     fn schedule_periodic_fallible<E>(
         &self,
         period: Period,
-        mut body: impl FnMut() -> Result<(), E> + Send + 'static,
+        body: impl FnMut() -> Result<(), E> + Send + 'static,
     ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
     where
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let body = move || body().map_err(Failure::from_error);
-        let builder = self.prepare(TaskBuilder::new());
-        self.scheduled_pool().submit_periodic(builder, period, body)
+        self.task().schedule_periodic_fallible(period, body)
     }
 
-    /// Runs the closure at the times of a cron expression in UTC; see [`Cron`] for its form.
+    /// Runs the closure at the times of a cron expression in UTC; see [`Cron`](super::Cron) for its
+    /// form.
     ///
     /// For a fallible closure, use [`schedule_periodic_fallible`](Self::schedule_periodic_fallible)
     /// with `Period::calendar(Cron::parse(..)?)`.
@@ -223,8 +214,7 @@ pub trait Schedule: ScheduledExecutorService {
         expression: &str,
         body: impl FnMut() + Send + 'static,
     ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
-        let cron: Cron = expression.parse()?;
-        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
+        self.task().schedule_cron(expression, body)
     }
 
     /// Runs the closure at the times of a cron expression in a time zone of the IANA database, such
@@ -240,8 +230,7 @@ pub trait Schedule: ScheduledExecutorService {
         zone: &str,
         body: impl FnMut() + Send + 'static,
     ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
-        let cron = Cron::parse(expression, zone)?;
-        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
+        self.task().schedule_cron_in(expression, zone, body)
     }
 }
 

@@ -1,118 +1,210 @@
-//! Turns closures into scheduled tasks.
+//! Scheduled submissions with options for their task.
 
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::error::Error;
+use std::time::{Duration, SystemTime};
 
-use super::executor::ScheduledThreadPoolExecutor;
+#[cfg(feature = "cron")]
+use super::cron::{Cron, ScheduleCronError};
 use super::handle::ScheduledHandle;
-use super::period::{self, Period};
-use super::periodic::PeriodicTask;
-use super::shared::Decorate;
-use crate::executor::{RejectedExecution, RejectionReason};
-use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer, TimerService};
+use super::period::Period;
+use super::service::ScheduledExecutorService;
+use crate::executor::RejectedExecution;
+use crate::submit::Submission;
+use crate::task::Failure;
 
-/// The handle of a scheduled task; or, if it was rejected, task and handle.
-pub(super) type Scheduled<T> = Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>;
-
-impl ScheduledThreadPoolExecutor {
-    /// Submits a task that runs once, after `delay`.
-    pub(super) fn submit_one_shot<T: Send + 'static>(
-        &self,
-        builder: TaskBuilder,
+/// The forms of [`Schedule`](crate::Schedule), for a task with options.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::prelude::*;
+///
+/// let pool = ScheduledThreadPoolExecutor::new(1);
+/// let report = pool.task().name("report").schedule(Duration::from_millis(1), || 42).unwrap();
+/// assert_eq!(report.name(), Some("report"));
+/// assert_eq!(report.join().unwrap(), 42);
+/// ```
+impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
+    /// As [`Schedule::schedule`](crate::Schedule::schedule).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule<T: Send + 'static>(
+        self,
         delay: Duration,
-        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Scheduled<T> {
-        let due = period::after(self.shared().now(), delay);
-        let (task, handle) = self.build_one_shot(builder, due, body);
-        self.submit_with_handle(task, handle)
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
+        let (executor, task) = self.into_parts();
+        let pool = executor.scheduled_pool();
+        pool.submit_one_shot(task, delay, move || Ok(body()))
     }
 
-    /// Submits a task that repeats until a run fails.
-    pub(super) fn submit_periodic(
-        &self,
-        builder: TaskBuilder,
+    /// As [`Schedule::schedule_fallible`](crate::Schedule::schedule_fallible).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_fallible<T, E>(
+        self,
+        delay: Duration,
+        body: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let (executor, task) = self.into_parts();
+        let pool = executor.scheduled_pool();
+        pool.submit_one_shot(task, delay, move || body().map_err(Failure::from_error))
+    }
+
+    /// As [`Schedule::schedule_at`](crate::Schedule::schedule_at).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_at<T: Send + 'static>(
+        self,
+        time: SystemTime,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
+        let (executor, task) = self.into_parts();
+        let pool = executor.scheduled_pool();
+        let now = pool.shared().clock.wall_now();
+        let delay = time.duration_since(now).unwrap_or_default();
+        pool.submit_one_shot(task, delay, move || Ok(body()))
+    }
+
+    /// As [`Schedule::schedule_at_fixed_rate`](crate::Schedule::schedule_at_fixed_rate).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_at_fixed_rate(
+        self,
+        initial: Duration,
+        period: Duration,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
+        self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
+    }
+
+    /// As [`Schedule::schedule_at_fixed_rate_fallible`](crate::Schedule::schedule_at_fixed_rate_fallible).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_at_fixed_rate_fallible<E>(
+        self,
+        initial: Duration,
+        period: Duration,
+        body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.schedule_periodic_fallible(Period::fixed_rate(period).starting_in(initial), body)
+    }
+
+    /// As [`Schedule::schedule_with_fixed_delay`](crate::Schedule::schedule_with_fixed_delay).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_with_fixed_delay(
+        self,
+        initial: Duration,
+        delay: Duration,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
+        self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
+    }
+
+    /// As [`Schedule::schedule_with_fixed_delay_fallible`](crate::Schedule::schedule_with_fixed_delay_fallible).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_with_fixed_delay_fallible<E>(
+        self,
+        initial: Duration,
+        delay: Duration,
+        body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.schedule_periodic_fallible(Period::fixed_delay(delay).starting_in(initial), body)
+    }
+
+    /// As [`Schedule::schedule_periodic`](crate::Schedule::schedule_periodic).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_periodic(
+        self,
         period: Period,
-        mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
-    ) -> Scheduled<()> {
-        let shared = self.shared();
-        let reason = if period.is_zero() {
-            RejectionReason::ZeroPeriod
-        } else {
-            RejectionReason::NeverDue
+        mut body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>> {
+        let body = move || {
+            body();
+            Ok(())
         };
-        let first = match period.first(&shared.clock) {
-            Some(first) if !period.is_zero() => first,
-            _ => {
-                // A task that runs once, so that the caller can run what comes back.
-                let (task, handle) = self.build_one_shot(builder, shared.now(), body);
-                let rejected = RejectedExecution::new(task, reason);
-                return Err(rejected.with_handle(handle));
-            }
-        };
-        let run_count = Arc::new(RunCount::default());
-        let timer = Timer::periodic(first.at, Arc::clone(&run_count), self.timer_service());
-        let decorate = shared.options.decorate.clone();
-        let run = move || {
-            // Counted before the end of the run is published, also if it panics.
-            let _count = CountOnDrop(&run_count);
-            match &decorate {
-                None => body(),
-                Some(decorate) => decorated(decorate, &mut body),
-            }
-        };
-        let (cell, handle) = builder.build_periodic(timer, run);
-        let task = PeriodicTask::new(cell, period, first, shared);
-        self.submit_with_handle(Task::of_runnable(task), ScheduledHandle::new(handle))
+        let (executor, task) = self.into_parts();
+        executor
+            .scheduled_pool()
+            .submit_periodic(task, period, body)
     }
 
-    fn build_one_shot<T: Send + 'static>(
-        &self,
-        builder: TaskBuilder,
-        due: Instant,
-        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> (Task, ScheduledHandle<T>) {
-        let timer = Timer::one_shot(due, self.timer_service());
-        let (task, handle) = match self.shared().options.decorate.clone() {
-            None => builder.build_scheduled(timer, body),
-            Some(decorate) => builder.build_scheduled(timer, move || decorated(&decorate, body)),
-        };
-        (task, ScheduledHandle::new(handle))
+    /// As [`Schedule::schedule_periodic_fallible`](crate::Schedule::schedule_periodic_fallible).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn schedule_periodic_fallible<E>(
+        self,
+        period: Period,
+        mut body: impl FnMut() -> Result<(), E> + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let body = move || body().map_err(Failure::from_error);
+        let (executor, task) = self.into_parts();
+        executor
+            .scheduled_pool()
+            .submit_periodic(task, period, body)
     }
 
-    #[inline]
-    fn submit_with_handle<T>(&self, task: Task, handle: ScheduledHandle<T>) -> Scheduled<T> {
-        match self.submit_task(task) {
-            Ok(()) => Ok(handle),
-            Err(rejected) => Err(rejected.with_handle(handle)),
-        }
+    /// As [`Schedule::schedule_cron`](crate::Schedule::schedule_cron).
+    ///
+    /// # Errors
+    ///
+    /// [`ScheduleCronError`].
+    #[cfg(feature = "cron")]
+    pub fn schedule_cron(
+        self,
+        expression: &str,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
+        let cron: Cron = expression.parse()?;
+        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
     }
 
-    #[inline]
-    fn timer_service(&self) -> Weak<dyn TimerService> {
-        Arc::downgrade(self.shared()) as _
+    /// As [`Schedule::schedule_cron_in`](crate::Schedule::schedule_cron_in).
+    ///
+    /// # Errors
+    ///
+    /// [`ScheduleCronError`].
+    #[cfg(feature = "cron")]
+    pub fn schedule_cron_in(
+        self,
+        expression: &str,
+        zone: &str,
+        body: impl FnMut() + Send + 'static,
+    ) -> Result<ScheduledHandle<()>, ScheduleCronError> {
+        let cron = Cron::parse(expression, zone)?;
+        Ok(self.schedule_periodic(Period::calendar(cron), body)?)
     }
-}
-
-/// Counts a run when it ends, in whatever way.
-struct CountOnDrop<'a>(&'a RunCount);
-
-impl Drop for CountOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.increment();
-    }
-}
-
-/// Runs the body inside the decoration, which has to call it once.
-fn decorated<T>(
-    decorate: &Decorate,
-    body: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let mut body = Some(body);
-    let mut outcome = None;
-    decorate(&mut || {
-        if let Some(body) = body.take() {
-            outcome = Some(body());
-        }
-    });
-    outcome.unwrap_or_else(|| Err(Failure::from_error("the decoration did not run the task")))
 }

@@ -1,0 +1,118 @@
+//! Builds tasks with timers, and submits them.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::executor::ScheduledThreadPoolExecutor;
+use super::handle::ScheduledHandle;
+use super::period::{self, Period};
+use super::periodic::PeriodicTask;
+use super::shared::Decorate;
+use crate::executor::{RejectedExecution, RejectionReason};
+use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer, TimerService};
+
+/// The handle of a scheduled task; or, if it was rejected, task and handle.
+pub(super) type Scheduled<T> = Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>;
+
+impl ScheduledThreadPoolExecutor {
+    /// Submits a task that runs once, after `delay`.
+    pub(super) fn submit_one_shot<T: Send + 'static>(
+        &self,
+        builder: TaskBuilder,
+        delay: Duration,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Scheduled<T> {
+        let due = period::after(self.shared().now(), delay);
+        let (task, handle) = self.build_one_shot(builder, due, body);
+        self.submit_with_handle(task, handle)
+    }
+
+    /// Submits a task that repeats until a run fails.
+    pub(super) fn submit_periodic(
+        &self,
+        builder: TaskBuilder,
+        period: Period,
+        mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
+    ) -> Scheduled<()> {
+        let shared = self.shared();
+        let reason = if period.is_zero() {
+            RejectionReason::ZeroPeriod
+        } else {
+            RejectionReason::NeverDue
+        };
+        let first = match period.first(&shared.clock) {
+            Some(first) if !period.is_zero() => first,
+            _ => {
+                // A task that runs once, so that the caller can run what comes back.
+                let (task, handle) = self.build_one_shot(builder, shared.now(), body);
+                let rejected = RejectedExecution::new(task, reason);
+                return Err(rejected.with_handle(handle));
+            }
+        };
+        let run_count = Arc::new(RunCount::default());
+        let timer = Timer::periodic(first.at, Arc::clone(&run_count), self.timer_service());
+        let decorate = shared.options.decorate.clone();
+        let run = move || {
+            // Counted before the end of the run is published, also if it panics.
+            let _count = CountOnDrop(&run_count);
+            match &decorate {
+                None => body(),
+                Some(decorate) => decorated(decorate, &mut body),
+            }
+        };
+        let (cell, handle) = builder.build_periodic(timer, run);
+        let task = PeriodicTask::new(cell, period, first, shared);
+        self.submit_with_handle(Task::of_runnable(task), ScheduledHandle::new(handle))
+    }
+
+    fn build_one_shot<T: Send + 'static>(
+        &self,
+        builder: TaskBuilder,
+        due: Instant,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (Task, ScheduledHandle<T>) {
+        let timer = Timer::one_shot(due, self.timer_service());
+        let (task, handle) = match self.shared().options.decorate.clone() {
+            None => builder.build_scheduled(timer, body),
+            Some(decorate) => builder.build_scheduled(timer, move || decorated(&decorate, body)),
+        };
+        (task, ScheduledHandle::new(handle))
+    }
+
+    #[inline]
+    fn submit_with_handle<T>(&self, task: Task, handle: ScheduledHandle<T>) -> Scheduled<T> {
+        match self.submit_task(task) {
+            Ok(()) => Ok(handle),
+            Err(rejected) => Err(rejected.with_handle(handle)),
+        }
+    }
+
+    #[inline]
+    fn timer_service(&self) -> Weak<dyn TimerService> {
+        Arc::downgrade(self.shared()) as _
+    }
+}
+
+/// Counts a run when it ends, in whatever way.
+struct CountOnDrop<'a>(&'a RunCount);
+
+impl Drop for CountOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.increment();
+    }
+}
+
+/// Runs the body inside the decoration, which has to call it once.
+fn decorated<T>(
+    decorate: &Decorate,
+    body: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut body = Some(body);
+    let mut outcome = None;
+    decorate(&mut || {
+        if let Some(body) = body.take() {
+            outcome = Some(body());
+        }
+    });
+    outcome.unwrap_or_else(|| Err(Failure::from_error("the decoration did not run the task")))
+}
