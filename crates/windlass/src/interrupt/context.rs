@@ -189,6 +189,7 @@ impl ThreadContext {
 
 /// Why [`ThreadContext::park`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub(crate) enum WakeReason {
     /// There was a token.
     Unparked,

@@ -150,7 +150,7 @@ impl<T> fmt::Display for Unplaced<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} elements found no room after {} were placed",
+            "{} elements were not placed after {} were",
             self.rest.len(),
             self.placed
         )
@@ -158,3 +158,38 @@ impl<T> fmt::Display for Unplaced<T> {
 }
 
 impl<T> Error for Unplaced<T> {}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::{CapacityError, PutError};
+
+    #[test]
+    fn each_reason_for_a_refusal_can_be_asked_for() {
+        let asked = |error: PutError<u8>| {
+            [
+                error.is_full(),
+                error.is_timed_out(),
+                error.is_interrupted(),
+                error.is_refused(),
+            ]
+        };
+        assert_eq!(asked(PutError::Full(1)), [true, false, false, false]);
+        assert_eq!(asked(PutError::TimedOut(1)), [true, true, false, false]);
+        assert_eq!(asked(PutError::Interrupted(1)), [false, false, true, false]);
+        assert_eq!(asked(PutError::Refused(1)), [false, false, false, true]);
+    }
+
+    #[test]
+    fn each_reason_against_a_capacity_can_be_asked_for() {
+        let asked = |error: CapacityError| {
+            [
+                error.is_zero(),
+                error.is_not_resizable(),
+                error.is_too_many_elements(),
+            ]
+        };
+        assert_eq!(asked(CapacityError::Zero), [true, false, false]);
+        assert_eq!(asked(CapacityError::NotResizable), [false, true, false]);
+        assert_eq!(asked(CapacityError::TooManyElements), [false, false, true]);
+    }
+}

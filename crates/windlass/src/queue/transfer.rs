@@ -68,6 +68,17 @@ impl<T> Entry<T> {
     }
 }
 
+impl<T> State<T> {
+    /// Hands the element to the taker that has waited longest. Returns the element if none waits.
+    fn hand_to_taker(&mut self, item: T) -> Result<Wakeup, T> {
+        let Some((wakeup, slot)) = self.takers.signal_oldest() else {
+            return Err(item);
+        };
+        *slot.lock() = Some(item);
+        Ok(wakeup)
+    }
+}
+
 impl<T: Send> LinkedTransferQueue<T> {
     /// Creates an empty queue.
     #[must_use]
@@ -101,7 +112,10 @@ impl<T: Send> LinkedTransferQueue<T> {
     ///
     /// [`PutError::Full`], with the element, if nobody waits; nothing is queued.
     pub fn try_transfer(&self, item: T) -> Result<(), PutError<T>> {
-        self.try_handoff(item).map_err(PutError::Full)
+        let mut state = self.lock.lock();
+        let handed = state.hand_to_taker(item);
+        drop(state);
+        handed.map(drop).map_err(PutError::Full)
     }
 
     /// Inserts the element and waits, no longer than `timeout`, until a taker has received it.
@@ -125,43 +139,30 @@ impl<T: Send> LinkedTransferQueue<T> {
         self.lock.lock().takers.len()
     }
 
-    /// Hands the element to the taker that has waited longest, if one waits.
-    fn try_handoff(&self, item: T) -> Result<(), T> {
-        let mut state = self.lock.lock();
-        let Some((wakeup, slot)) = state.takers.signal_oldest() else {
-            return Err(item);
-        };
-        *slot.lock() = Some(item);
-        drop(state);
-        drop(wakeup);
-        Ok(())
-    }
-
     fn enqueue(&self, item: T) {
         let mut state = self.lock.lock();
-        let wakeup = match state.takers.signal_oldest() {
-            Some((wakeup, slot)) => {
-                *slot.lock() = Some(item);
-                Some(wakeup)
+        match state.hand_to_taker(item) {
+            Ok(wakeup) => {
+                drop(state);
+                drop(wakeup);
             }
-            None => {
+            Err(item) => {
                 state.entries.push_back(Entry { item, sender: None });
                 self.publish(&state);
-                None
             }
-        };
-        drop(state);
-        drop(wakeup);
+        }
     }
 
     fn transfer_until(&self, item: T, deadline: Deadline) -> Result<(), PutError<T>> {
         let mut state = self.lock.lock();
-        if let Some((wakeup, slot)) = state.takers.signal_oldest() {
-            *slot.lock() = Some(item);
-            drop(state);
-            drop(wakeup);
-            return Ok(());
-        }
+        let item = match state.hand_to_taker(item) {
+            Ok(wakeup) => {
+                drop(state);
+                drop(wakeup);
+                return Ok(());
+            }
+            Err(item) => item,
+        };
         if deadline.has_passed() {
             drop(state);
             return Err(unreceived(WaitOutcome::expired(), item));

@@ -19,6 +19,7 @@ const NOTIFIED: u32 = 2;
 
 /// Why a park ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub(crate) enum ParkResult {
     /// [`Parker::unpark`] was called.
     Unparked,
