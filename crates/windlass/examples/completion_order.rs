@@ -32,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         service.submit(move || ask(mirror, millis))?;
     }
     let mut order = Vec::new();
-    for _ in MIRRORS {
-        match service.take()?.join()? {
+    for done in service.completions() {
+        match done.join()? {
             Ok(mirror) => order.push(mirror),
             Err(error) => println!("  {error}"),
         }

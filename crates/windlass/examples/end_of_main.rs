@@ -2,10 +2,10 @@
 //!
 //! They are lost, without a message: a Rust process ends with `main`, whatever its other threads do.
 //! (The JVM waits for threads that are not daemons.) Dropping a pool shuts it down, but does not wait.
-//! So close a pool before `main` returns: `close` rejects new tasks and waits for accepted ones.
+//! So close a pool before `main` returns: `close` rejects new tasks and waits for accepted ones. The
+//! guard `CloseOnDrop` does so on every way out, `?` and panics included.
 //!
-//! This program runs itself three times as a child process: with a `main` that forgets its pool, with
-//! one that closes it, and with one that fails before it comes to that.
+//! This program runs itself as a child process, with three kinds of `main`.
 
 use std::env;
 use std::error::Error;
@@ -35,15 +35,7 @@ fn forgetful() -> Result<(), Box<dyn Error>> {
     send_letters(&pool)
 }
 
-/// Waits for the letters.
-fn careful() -> Result<(), Box<dyn Error>> {
-    let pool = executors::single_thread_executor();
-    send_letters(&pool)?;
-    pool.close();
-    Ok(())
-}
-
-/// Returns early by an error, and does not reach `close`.
+/// Would close the pool, but returns by an error before.
 fn failing() -> Result<(), Box<dyn Error>> {
     let pool = executors::single_thread_executor();
     send_letters(&pool)?;
@@ -52,11 +44,19 @@ fn failing() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Returns by an error too; the guard closes the pool.
+fn guarded() -> Result<(), Box<dyn Error>> {
+    let pool = CloseOnDrop::new(executors::single_thread_executor());
+    send_letters(&*pool)?;
+    "not a number".parse::<u32>()?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     match env::args().nth(1).as_deref() {
         Some("forgetful") => forgetful(),
-        Some("careful") => careful(),
         Some("failing") => failing(),
+        Some("guarded") => guarded(),
         _ => compare(),
     }
 }
@@ -64,14 +64,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Runs each `main` in a process of its own and counts the letters that it sent.
 fn compare() -> Result<(), Box<dyn Error>> {
     for (role, what) in [
-        ("forgetful", "main returns"),
+        ("forgetful", "main returns, and forgets the pool"),
         ("failing", "main fails before it closes the pool"),
-        ("careful", "main closes the pool"),
+        ("guarded", "main fails, and a guard closes the pool"),
     ] {
         let child = Command::new(env::current_exe()?).arg(role).output()?;
         let sent = String::from_utf8(child.stdout)?.lines().count();
-        println!("{what}: {sent} of {LETTERS} letters were sent");
-        assert!(role != "careful" || sent == LETTERS);
+        println!("{what:<39} {sent:>2} of {LETTERS} letters were sent");
+        assert!(role != "guarded" || sent == LETTERS);
     }
     Ok(())
 }

@@ -88,10 +88,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, tasks) in [("flood", 6), ("acme", 2), ("zeta", 1)] {
         for n in 1..=tasks {
             let log = log.clone();
-            let task = Task::builder()
+            pool.task()
                 .attach(Tenant(name))
-                .build(move || drop(log.send(format!("{name} {n}"))));
-            pool.execute_task(task)?;
+                .execute(move || drop(log.send(format!("{name} {n}"))))?;
         }
     }
     println!("queued, in the order of submission: flood x 6, acme x 2, zeta x 1");

@@ -28,12 +28,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
 
     let mut left = 3;
-    let mut fragile = pool.schedule_with_fixed_delay(TICK / 2, TICK, move || {
+    let mut fragile = pool.schedule_with_fixed_delay_fallible(TICK / 2, TICK, move || {
         left -= 1;
         println!("{left} left");
-        if left == 0 {
-            // Like a panic, but without the message on standard error.
-            std::panic::resume_unwind(Box::new("nothing left to do"));
+        if left > 0 {
+            Ok(())
+        } else {
+            Err("nothing left to do")
         }
     })?;
 

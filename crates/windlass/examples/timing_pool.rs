@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use windlass::pool::{Hooks, Outcome, TaskInfo};
 use windlass::prelude::*;
-use windlass::task::Task;
 
 /// What is known of a task that has ended.
 struct Measured {
@@ -70,16 +69,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut handles = Vec::new();
     for n in 0..60 {
         let (name, size) = [("small", 10), ("medium", 16), ("large", 22)][n % 3];
-        let (task, handle) = Task::builder()
-            .name(name)
-            .build_with_handle(move || std::hint::black_box(fibonacci(size)));
-        pool.execute_task(task)?;
-        handles.push(handle);
+        let body = move || std::hint::black_box(fibonacci(size));
+        handles.push(pool.task().name(name).submit(body)?);
     }
-    let (task, _broken) = Task::builder()
-        .name("broken")
-        .build_with_handle(|| std::panic::resume_unwind(Box::new("no message")));
-    pool.execute_task(task)?;
+    let broken = || "a number".parse::<u64>();
+    handles.push(pool.task().name("broken").submit_fallible(broken)?);
     pool.close();
     drop(pool);
 
