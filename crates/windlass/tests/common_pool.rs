@@ -1,4 +1,4 @@
-//! The pool that everybody shares. What depends on the environment is shown in child processes: this
+//! The common pool. What depends on the environment is shown in child processes: this
 //! program again, with the setting and one test to run.
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Trees of tasks in which the end of the children completes the parent.
+//! Completer trees: the end of the children completes the parent.
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ struct Calls {
     failures: AtomicUsize,
 }
 
-/// Does nothing but count; it hands its node over.
+/// Counts its calls, and keeps its node for the test.
 struct Counted(Arc<Calls>, Arc<Mutex<Vec<Node>>>, bool);
 
 impl Completer for Counted {
@@ -472,7 +472,7 @@ fn help_complete_runs_at_most_the_given_number_of_nodes() {
     assert_eq!(count(&unrelated), 1);
 }
 
-/// Notes which node completed or failed, and who led there.
+/// Records which node completed or failed, and which node led there.
 struct Traced(Arc<Mutex<Vec<(Node, Node)>>>);
 
 impl Completer for Traced {

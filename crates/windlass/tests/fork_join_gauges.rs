@@ -1,4 +1,4 @@
-//! What a work-stealing pool tells about itself, and what can be taken out of it.
+//! The figures of a work-stealing pool, and what can be taken out of it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use windlass::Submit;

@@ -1,4 +1,4 @@
-//! Two closures side by side, scopes, and what a worker does while it waits.
+//! Joins, scopes, and what a worker runs while it waits.
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -154,7 +154,8 @@ fn of_two_panics_the_first_goes_on() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// Has a worker hold a lock across a join while a task that wants the lock is within its reach.
+/// Holds a lock across a join on a worker, while a task that wants the lock is queued where the worker
+/// could take it.
 fn hold_a_lock_across_a_join(async_mode: bool) {
     let pool = ForkJoinPool::builder()
         .parallelism(2)
@@ -179,7 +180,7 @@ fn hold_a_lock_across_a_join(async_mode: bool) {
                 1
             },
             || {
-                // The other side is not through before this was given away or taken back.
+                // The other side ends only after this one was stolen or taken back.
                 held.open();
                 2
             },
@@ -219,7 +220,7 @@ impl Started {
         })
     }
 
-    /// Starts four, and stays until others have done them.
+    /// Starts four, and runs until others have completed them.
     fn start(self: &Arc<Self>, start_one: impl Fn(Arc<Self>)) {
         (0..4).for_each(|_| start_one(Arc::clone(self)));
         self.gate.open();
@@ -231,7 +232,7 @@ impl Started {
         self.done.count_down();
     }
 
-    /// Waits until another worker has started them; says which one this is.
+    /// Waits until another worker has started them; returns the index of this one.
     fn await_start(&self) -> Option<usize> {
         self.gate.pass().unwrap();
         worker_index()
@@ -388,7 +389,7 @@ fn joins_and_scopes_end_although_the_pool_is_stopped_meanwhile() {
     });
 }
 
-/// A pool that takes nothing any more has the caller do it.
+/// In a pool that is shut down the caller runs it.
 #[test]
 fn a_join_after_the_end_of_the_pool_runs_in_the_caller() {
     let pool = ForkJoinPool::new(2).unwrap();
@@ -399,7 +400,7 @@ fn a_join_after_the_end_of_the_pool_runs_in_the_caller() {
     assert!(pool.is_terminated());
 }
 
-/// Waits inside waits count once: the pool would otherwise think it had less than no workers.
+/// Waits inside waits count once; otherwise more workers would count as blocked than there are.
 #[test]
 fn a_join_inside_a_blocking_call_is_one_wait() {
     let pool = ForkJoinPool::new(2).unwrap();

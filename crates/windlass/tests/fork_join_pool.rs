@@ -29,7 +29,7 @@ impl RecursiveTask for Fib {
     }
 }
 
-/// Has as many workers as the pool may have wait at the gate.
+/// Starts as many workers as the pool may have; they wait at the gate.
 fn hold(pool: &ForkJoinPool) -> Gate {
     let gate = Gate::new();
     for _ in 0..pool.parallelism() {
@@ -46,7 +46,7 @@ fn held(parallelism: usize) -> (ForkJoinPool, Gate) {
     (pool, gate)
 }
 
-/// Makes threads as long as it is allowed to.
+/// Creates no more threads than this number.
 #[derive(Debug, Clone, Default)]
 struct Limited(Arc<AtomicUsize>);
 
@@ -324,7 +324,7 @@ fn a_caller_whose_worker_never_starts_does_the_work_itself() {
     });
 }
 
-/// A payload that panics when it is dropped unwinds through nobody's join.
+/// A payload that panics when it is dropped unwinds through no join.
 #[test]
 fn a_factory_that_panics_is_survived() {
     #[derive(Debug)]

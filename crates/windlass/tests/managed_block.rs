@@ -1,4 +1,4 @@
-//! Waiting inside a worker without taking its place from the others.
+//! Blocking inside a worker: another worker replaces it meanwhile.
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

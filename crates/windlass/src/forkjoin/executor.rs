@@ -49,9 +49,6 @@ use crate::unwind::ignore_panic;
 #[derive(Clone)]
 pub struct ForkJoinPool(Arc<Handle>);
 
-/// The error of a fork that was refused.
-type RejectedFork<T> = RejectedExecution<ForkHandle<T>>;
-
 /// What the clones share; workers do not, so its drop means that no user is left.
 struct Handle {
     shared: Arc<Shared>,
@@ -133,7 +130,10 @@ impl ForkJoinPool {
     /// # Errors
     ///
     /// [`RejectedExecution`], with the task and its handle.
-    pub fn fork<K>(&self, task: K) -> Result<ForkHandle<K::Output>, RejectedFork<K::Output>>
+    pub fn fork<K>(
+        &self,
+        task: K,
+    ) -> Result<ForkHandle<K::Output>, RejectedExecution<ForkHandle<K::Output>>>
     where
         K: RecursiveTask + 'static,
         K::Output: 'static,
