@@ -149,7 +149,7 @@ impl Head {
         if mutant!("task_release_nobody") {
             return Callbacks::default();
         }
-        self.header.waiters().release()
+        self.header.waiters().wake_all()
     }
 
     pub(super) fn call(&self, callbacks: Callbacks) {

@@ -1,14 +1,14 @@
-//! The name of a task among all tasks of the process.
+//! The id of a task, unique in the process.
 //!
-//! Threads take numbers in blocks, so that two threads that submit at full speed do not meet at
-//! one counter. Numbers are unique, not ordered.
+//! Threads take numbers in blocks, so that threads that submit at the same time do not contend for one
+//! counter. Numbers are unique, not ordered.
 
 use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifies a task, from its creation to its end and beyond.
+/// The id of a task, which is unique in the process and is not used again.
 ///
 /// ```
 /// use windlass::task::Task;
@@ -20,16 +20,15 @@ pub struct TaskId(NonZeroU64);
 
 const BLOCK: u64 = 1 << 12;
 
-// Not behind the door of `sync`: a counter that orders nothing is no part of any protocol, and a
-// model would only spend its time on it.
+// From `std` and not from `sync`: the counter orders nothing, and a model would only spend time on it.
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The first number of a new block. The number before it is not given out: a thread that comes to
-/// such a one has used its block up.
+/// Returns the first number of a new block. The multiples of `BLOCK` are not used: a thread that reaches
+/// one has used its block up.
 #[cold]
 fn first_of_block() -> u64 {
     NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed) + 1
@@ -46,12 +45,12 @@ impl TaskId {
             number.set(next + 1);
             next
         });
-        // While a thread's locals are being dropped it spends a whole block on one number.
+        // While a thread's locals are being dropped, each number takes a whole block.
         let number = number.unwrap_or_else(|_| first_of_block());
         Self(NonZeroU64::new(number).expect("numbers start at one and do not run out"))
     }
 
-    /// The number behind the name.
+    /// Returns the id as a number.
     #[must_use]
     pub const fn as_u64(self) -> u64 {
         self.0.get()

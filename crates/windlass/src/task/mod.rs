@@ -14,7 +14,7 @@
 //! `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with a value also `get`,
 //! `get_timeout`, `try_get`, `join`, `share`. Each is a [`Future`](std::future::Future).
 
-// The files, lowest first; a file uses those above it only.
+// The files, lowest first; a file uses only those listed before it.
 //
 //   id            `TaskId`
 //   error         `ExecutionError`, `Cancellation`, `Failure`

@@ -1,4 +1,4 @@
-//! Models of a task's life: every race that its word decides, and what is handed on by it.
+//! Models of the races that the state word of a task decides, and of what its transitions publish.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -13,7 +13,7 @@ fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// A waker that unparks nothing but counts: whoever polls waits for the count.
+/// A waker that counts its wakes.
 struct Counting(AtomicU32);
 
 impl Wake for Counting {
@@ -148,43 +148,43 @@ fn cancel_now_interrupts_a_body_that_has_started_exactly_once() {
 
 /// FT-027
 #[test]
-fn an_explicit_set_releases_a_getter_whenever_it_comes() {
+fn a_completion_from_outside_releases_a_getter_whenever_it_comes() {
     model(|| {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
-        let setter = spawn(move || theirs.complete(8));
+        let completer = spawn(move || theirs.complete(8));
         assert_eq!(task.get().unwrap(), 8);
-        assert!(setter.join().unwrap());
+        assert!(completer.join().unwrap());
     });
 }
 
 /// FT-006
 #[test]
-fn of_set_and_run_one_wins_and_both_leave_the_task_done() {
+fn of_complete_and_run_one_wins_and_both_leave_the_task_done() {
     model(|| {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
-        let setter = spawn(move || {
+        let completer = spawn(move || {
             let set = theirs.complete(8);
             assert!(theirs.is_done());
             set
         });
         task.run();
-        let set = setter.join().unwrap();
+        let set = completer.join().unwrap();
         assert_eq!(task.get().unwrap(), if set { 8 } else { 7 });
     });
 }
 
 /// FT-006, FT-009
 #[test]
-fn a_cancel_that_loses_to_a_set_finds_the_task_done() {
+fn a_cancel_that_loses_to_a_completion_finds_the_task_done() {
     model(|| {
         let task = FutureTask::new(|| 7);
         let theirs = task.clone();
-        let setter = spawn(move || theirs.complete(8));
+        let completer = spawn(move || theirs.complete(8));
         let cancelled = task.cancel();
         assert!(task.is_done());
-        assert_ne!(setter.join().unwrap(), cancelled);
+        assert_ne!(completer.join().unwrap(), cancelled);
         assert_eq!(task.get().is_err(), cancelled);
     });
 }
@@ -262,10 +262,10 @@ fn a_callback_that_was_there_is_never_called_by_another_that_comes() {
         let task = FutureTask::new(|| 7);
         let registrar = interrupt::current();
         let called_here = Arc::new(AtomicU32::new(0));
-        let noted = Arc::clone(&called_here);
+        let seen = Arc::clone(&called_here);
         task.on_done(move |_| {
             // The interrupt flag tells the threads apart: only the registrar's is set.
-            noted.store(
+            seen.store(
                 1 + u32::from(interrupt::is_interrupted()),
                 Ordering::Release,
             );
@@ -316,9 +316,9 @@ fn the_body_of_a_repeating_task_is_dropped_once_whoever_ends_it() {
         let held = Arc::clone(&captured);
         let task = FutureTask::repeating(move || drop(Arc::clone(&held)));
         let theirs = task.clone();
-        let setter = spawn(move || theirs.complete(()));
+        let completer = spawn(move || theirs.complete(()));
         task.run_and_reset();
-        assert!(setter.join().unwrap());
+        assert!(completer.join().unwrap());
         assert_eq!(Arc::strong_count(&captured), 1);
     });
 }
@@ -367,7 +367,7 @@ fn the_value_of_a_task_that_is_detached_is_dropped_once() {
 }
 
 #[test]
-fn a_value_is_dropped_after_all_who_looked_at_it_have_let_go() {
+fn a_value_is_dropped_after_all_readers_have_released_it() {
     model(|| {
         let drops = Arc::new(AtomicU32::new(0));
         let theirs = Arc::clone(&drops);
@@ -375,12 +375,12 @@ fn a_value_is_dropped_after_all_who_looked_at_it_have_let_go() {
         let shared = handle.share();
         task.run();
         let other = shared.clone();
-        let look = |handle: super::SharedHandle<Watched>| {
+        let read = |handle: super::SharedHandle<Watched>| {
             handle.result_now().unwrap().plain.0.with(|_| ());
         };
-        let looker = spawn(move || look(other));
-        look(shared);
-        looker.join().unwrap();
+        let reader = spawn(move || read(other));
+        read(shared);
+        reader.join().unwrap();
         assert_eq!(drops.load(Ordering::Relaxed), 1);
     });
 }

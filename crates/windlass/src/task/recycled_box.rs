@@ -1,9 +1,6 @@
 //! A box whose memory is a recycled block, for closures that are too large for a task.
 
-#![expect(
-    unsafe_code,
-    reason = "a value lies in a block whose type does not know it"
-)]
+#![expect(unsafe_code, reason = "a value is stored in memory of another type")]
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, align_of, size_of};
@@ -42,7 +39,7 @@ impl<F> RecycledBox<F> {
     #[inline]
     pub(super) fn into_inner(self) -> F {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: the drop, which would take the value too, does not take place.
+        // SAFETY: `ManuallyDrop` prevents the drop, which would take the value too.
         unsafe { this.take() }
     }
 
@@ -61,7 +58,7 @@ impl<F> RecycledBox<F> {
 
 impl<F> Drop for RecycledBox<F> {
     fn drop(&mut self) {
-        // SAFETY: there is no use of a value after its drop.
+        // SAFETY: `self` is not used after its drop.
         drop(unsafe { self.take() });
     }
 }

@@ -1,4 +1,4 @@
-//! A task seen without the type of its body, or without that of its result.
+//! The traits through which a cell is used without the type of its body, or of its result.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -8,35 +8,37 @@ use super::header::Header;
 use super::state::{CancelMode, Snapshot};
 use super::timer::Timer;
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone)]
 pub(crate) enum RunOutcome {
     /// It ended with a value.
     Completed,
     /// It ended with this failure.
     Failed(Failure),
-    /// It did not run, or its result was not wanted any more.
+    /// It did not run, or the task was cancelled or completed meanwhile.
     Skipped,
 }
 
-/// A task seen without the type of its result.
+/// A task without the type of its result.
 pub(crate) trait Runnable: Send + Sync {
+    /// Runs the task, unless it has started or is done.
     fn run(&self) -> RunOutcome;
+    /// Runs the task without keeping a value, so that it can run again.
     fn run_and_reset(&self) -> RunOutcome;
+    /// Cancels the task unless it is done; returns false if it is.
     fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool;
-    /// Ends a task that is not running with a failure that is not of its own code.
+    /// Completes a task that is not running with a failure that is not of its own code.
     fn fail(&self, failure: Failure) -> bool;
-    /// Says what it will have been cancelled for if it is dropped unrun.
+    /// Sets the reason with which it is cancelled if it is dropped unrun.
     fn set_drop_reason(&self, reason: Cancellation);
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
-    /// When it is due, where that is later than now.
+    /// Returns the timer of a scheduled task.
     fn timer(&self) -> Option<&Timer> {
         None
     }
 }
 
-/// A pointer to a task is one.
 impl<P> Runnable for P
 where
     P: Deref<Target: Runnable> + Send + Sync,
@@ -67,26 +69,26 @@ where
     }
 }
 
-/// A cell seen without the type of its result.
+/// A cell without the type of its result.
 pub(crate) trait Untyped: Runnable {}
 
-/// A cell seen by those who want its result.
+/// A cell with a result of type `T`.
 pub(crate) trait Awaitable<T>: Runnable {
-    /// How a pointer to the cell becomes one without the type of its result.
+    /// Returns the conversion of a pointer to the cell into one without the type of its result.
     fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped>;
 
-    /// How the task ended, if it has, with the value moved out.
+    /// Moves the outcome out, if the task is done.
     ///
-    /// For the one handle of a task whose value nobody else reads: the caller has it exclusively.
+    /// For the owning handle of a task, which is the only reader of the value.
     fn take_outcome(&self) -> Option<Result<T, ExecutionError>>;
 
-    /// How the task ended, if it has.
+    /// Returns the outcome in place, if the task is done.
     ///
-    /// For tasks whose value is only ever read in place; `T: Sync` since many may do so.
+    /// For tasks whose value is only read in place; `T: Sync`, since several threads may do so.
     fn outcome(&self) -> Option<Result<&T, ExecutionError>>
     where
         T: Sync;
 
-    /// Completes the task from outside; false if it is done.
+    /// Completes the task from outside; returns false if it is done.
     fn complete(&self, outcome: Result<T, Failure>) -> bool;
 }

@@ -1,7 +1,7 @@
-//! Who waits for the end of a task: threads, wakers, and callbacks to be called at it.
+//! The waiters of a task: threads, wakers and callbacks.
 //!
-//! Nothing of a user's runs under the lock here: a waker is cloned before it is taken, and woken
-//! or dropped after it is given up.
+//! User code does not run under the lock: wakers are cloned before it is acquired, and woken or dropped
+//! after it is released.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -22,7 +22,7 @@ impl WakerKey {
     pub(super) const OWNER: Self = Self(NonZeroU64::MIN);
 }
 
-/// Called when the task is done, with how it ended.
+/// A callback that is called with the final state when the task is done.
 pub(super) type Callback = Box<dyn FnOnce(Snapshot) + Send>;
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl Waiters {
         WakerKey(key.expect("keys start above the owner's"))
     }
 
-    /// Registers the waker under the key, in the place of an older one.
+    /// Registers the waker under the key, in place of an older one.
     pub(super) fn set_waker(&self, key: WakerKey, waker: Waker) {
         let former = {
             let mut lists = self.0.lock();
@@ -96,7 +96,7 @@ impl Waiters {
         discard(former);
     }
 
-    /// Keeps the callback until [`release`](Self::release), or until it is taken with this key.
+    /// Adds a callback; returns the key with which it can be taken back before the task is done.
     pub(super) fn add_callback(&self, callback: Callback) -> u64 {
         let mut lists = self.0.lock();
         let key = lists.new_key();
@@ -104,15 +104,15 @@ impl Waiters {
         key
     }
 
-    /// Takes a callback that nobody has released.
+    /// Removes a callback that [`wake_all`](Self::wake_all) has not taken.
     pub(super) fn take_callback(&self, key: u64) -> Option<Callback> {
         let mut lists = self.0.lock();
         let at = lists.callbacks.iter().position(|(k, _)| *k == key)?;
         lists.callbacks.remove(at).1.take()
     }
 
-    /// Wakes all who wait; the callbacks are the caller's to call.
-    pub(super) fn release(&self) -> Callbacks {
+    /// Wakes all waiters; returns the callbacks, which are the caller's to call.
+    pub(super) fn wake_all(&self) -> Callbacks {
         let (waiters, callbacks) = {
             let mut lists = self.0.lock();
             (
@@ -135,13 +135,13 @@ impl Waiters {
     }
 }
 
-/// What is to be called after the waiters have been released.
+/// The callbacks to call after the waiters have been woken.
 #[derive(Default)]
 #[must_use = "callbacks that are dropped are not called"]
 pub(super) struct Callbacks(Vec<(u64, DiscardOnDrop<Callback>)>);
 
 impl Callbacks {
-    /// Calls all, and then goes on with the panic of the first that panicked.
+    /// Calls all of them, then resumes the first panic.
     #[inline]
     pub(super) fn call(self, end: Snapshot) {
         if !self.0.is_empty() {
