@@ -17,6 +17,7 @@ use windlass::queue::{
     LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue, PutError,
     ResizableBlockingQueue, SynchronousQueue, Unplaced, Waiting,
 };
+use windlass::scheduled::{Period, QueuedTask, ScheduledHandle};
 use windlass::task::{
     Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task, TaskBuilder,
     TaskControl, TaskHandle, TaskId, TaskState,
@@ -25,6 +26,7 @@ use windlass::testing::{DropCounter, DropToken, Gate, Latch};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{CompletionService, InvokeError, ThreadPoolExecutor};
 use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use windlass::{ScheduledExecutorService, ScheduledThreadPoolExecutor};
 
 const fn is_send<T: Send + ?Sized>() {}
 const fn is_send_and_sync<T: Send + Sync + ?Sized>() {}
@@ -39,6 +41,7 @@ fn executors_can_be_used_after_a_caught_panic() {
         Unconfigurable<ThreadPoolExecutor>,
     )>();
     is_unwind_safe::<CompletionService<Value, ThreadPoolExecutor>>();
+    is_unwind_safe::<(ScheduledThreadPoolExecutor, ScheduledHandle<Value>)>();
 }
 
 /// A value that can be sent but not shared, as what goes through queues and handles may be.
@@ -56,6 +59,9 @@ impl Delayed for Due {
 #[test]
 fn executors_and_what_they_are_made_of_can_be_shared() {
     is_send_and_sync::<ThreadPoolExecutor>();
+    is_send_and_sync::<ScheduledThreadPoolExecutor>();
+    is_send_and_sync::<dyn ScheduledExecutorService>();
+    is_send_and_sync::<(Period, QueuedTask, ScheduledHandle<Value>)>();
     is_send_and_sync::<DirectExecutor>();
     is_send_and_sync::<ThreadPerTaskExecutor>();
     is_send_and_sync::<SerialExecutor<ThreadPoolExecutor>>();

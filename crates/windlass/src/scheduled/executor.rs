@@ -1,6 +1,7 @@
 //! The public face of the scheduled pool: figures, settings, queued tasks, shutdown.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,10 @@ pub struct ScheduledThreadPoolExecutor {
     pool: ThreadPoolExecutor,
     shared: Arc<Shared>,
 }
+
+/// As [`ThreadPoolExecutor`]: a panic of user code leaves no state of the pool half changed.
+impl UnwindSafe for ScheduledThreadPoolExecutor {}
+impl RefUnwindSafe for ScheduledThreadPoolExecutor {}
 
 impl ScheduledThreadPoolExecutor {
     pub(super) fn from_parts(pool: ThreadPoolExecutor, shared: Arc<Shared>) -> Self {

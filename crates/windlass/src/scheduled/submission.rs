@@ -24,7 +24,8 @@ use crate::task::Failure;
 /// assert_eq!(report.join().unwrap(), 42);
 /// ```
 impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
-    /// As [`Schedule::schedule`](crate::Schedule::schedule).
+    /// Runs the closure once, after `delay`; see
+    /// [`Schedule::schedule`](crate::Schedule::schedule).
     ///
     /// # Errors
     ///
@@ -39,7 +40,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         pool.submit_one_shot(task, delay, move || Ok(body()))
     }
 
-    /// As [`Schedule::schedule_fallible`](crate::Schedule::schedule_fallible).
+    /// Runs the closure once, after `delay`; an error is the task's failure; see
+    /// [`Schedule::schedule_fallible`](crate::Schedule::schedule_fallible).
     ///
     /// # Errors
     ///
@@ -58,7 +60,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         pool.submit_one_shot(task, delay, move || body().map_err(Failure::from_error))
     }
 
-    /// As [`Schedule::schedule_at`](crate::Schedule::schedule_at).
+    /// Runs the closure once, at a time of day; see
+    /// [`Schedule::schedule_at`](crate::Schedule::schedule_at).
     ///
     /// # Errors
     ///
@@ -75,7 +78,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         pool.submit_one_shot(task, delay, move || Ok(body()))
     }
 
-    /// As [`Schedule::schedule_at_fixed_rate`](crate::Schedule::schedule_at_fixed_rate).
+    /// Runs the closure after `initial`, and then every `period`; see
+    /// [`Schedule::schedule_at_fixed_rate`](crate::Schedule::schedule_at_fixed_rate).
     ///
     /// # Errors
     ///
@@ -89,7 +93,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         self.schedule_periodic(Period::fixed_rate(period).starting_in(initial), body)
     }
 
-    /// As [`Schedule::schedule_at_fixed_rate_fallible`](crate::Schedule::schedule_at_fixed_rate_fallible).
+    /// Runs the closure after `initial`, and then every `period`, until it returns an error; see
+    /// [`Schedule::schedule_at_fixed_rate_fallible`](crate::Schedule::schedule_at_fixed_rate_fallible).
     ///
     /// # Errors
     ///
@@ -106,7 +111,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         self.schedule_periodic_fallible(Period::fixed_rate(period).starting_in(initial), body)
     }
 
-    /// As [`Schedule::schedule_with_fixed_delay`](crate::Schedule::schedule_with_fixed_delay).
+    /// Runs the closure after `initial`, and then `delay` after the end of each run; see
+    /// [`Schedule::schedule_with_fixed_delay`](crate::Schedule::schedule_with_fixed_delay).
     ///
     /// # Errors
     ///
@@ -120,7 +126,9 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         self.schedule_periodic(Period::fixed_delay(delay).starting_in(initial), body)
     }
 
-    /// As [`Schedule::schedule_with_fixed_delay_fallible`](crate::Schedule::schedule_with_fixed_delay_fallible).
+    /// Runs the closure after `initial`, and then `delay` after the end of each run, until it returns
+    /// an error; see
+    /// [`Schedule::schedule_with_fixed_delay_fallible`](crate::Schedule::schedule_with_fixed_delay_fallible).
     ///
     /// # Errors
     ///
@@ -137,7 +145,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         self.schedule_periodic_fallible(Period::fixed_delay(delay).starting_in(initial), body)
     }
 
-    /// As [`Schedule::schedule_periodic`](crate::Schedule::schedule_periodic).
+    /// Runs the closure repeatedly; see
+    /// [`Schedule::schedule_periodic`](crate::Schedule::schedule_periodic).
     ///
     /// # Errors
     ///
@@ -157,7 +166,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
             .submit_periodic(task, period, body)
     }
 
-    /// As [`Schedule::schedule_periodic_fallible`](crate::Schedule::schedule_periodic_fallible).
+    /// Runs the closure repeatedly, until it returns an error; see
+    /// [`Schedule::schedule_periodic_fallible`](crate::Schedule::schedule_periodic_fallible).
     ///
     /// # Errors
     ///
@@ -177,7 +187,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
             .submit_periodic(task, period, body)
     }
 
-    /// As [`Schedule::schedule_cron`](crate::Schedule::schedule_cron).
+    /// Runs the closure at the times of a cron expression in UTC; see
+    /// [`Schedule::schedule_cron`](crate::Schedule::schedule_cron).
     ///
     /// # Errors
     ///
@@ -192,7 +203,8 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         Ok(self.schedule_periodic(Period::calendar(cron), body)?)
     }
 
-    /// As [`Schedule::schedule_cron_in`](crate::Schedule::schedule_cron_in).
+    /// Runs the closure at the times of a cron expression in a time zone; see
+    /// [`Schedule::schedule_cron_in`](crate::Schedule::schedule_cron_in).
     ///
     /// # Errors
     ///
