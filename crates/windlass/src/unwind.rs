@@ -1,8 +1,8 @@
 //! Catching panics of user code.
 //!
 //! Wakers, drops of user values and the like run in the middle of the library's own work. Their
-//! panics are caught and discarded; a panic payload whose own drop panics is leaked rather than dropped
-//! again.
+//! panics are caught and discarded; a panic payload whose own drop panics is leaked rather than
+//! dropped again.
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
@@ -10,8 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `f`. Returns its result, or the payload of its panic.
 pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
-    // `f` borrows no data of the library. User data that it leaves half changed is seen by its owner as
-    // after a panic on its own thread.
+    // `f` borrows no data of the library. User data that it leaves half changed is seen by its
+    // owner as after a panic on its own thread.
     catch_unwind(AssertUnwindSafe(f))
 }
 

@@ -1,8 +1,8 @@
 //! Wait queues: threads that wait in a structure, in order of arrival.
 //!
-//! A [`WaitQueue`] lives inside the data that a mutex guards. A thread enqueues itself under the lock,
-//! parks without it, and proceeds when it is *signalled*, which is a fact written under
-//! the same lock. From that follows what condition variables leave open:
+//! A [`WaitQueue`] lives inside the data that a mutex guards. A thread enqueues itself under the
+//! lock, parks without it, and proceeds when it is *signalled*, which is a fact written under the
+//! same lock. From that follows what condition variables leave open:
 //! - a signal goes to one thread, chosen by the signaller (oldest or newest);
 //! - a thread that was signalled always returns [`WaitOutcome::Signalled`], even if its time ran
 //!   out or it was interrupted meanwhile, and tries its operation again: so a signal is
@@ -153,7 +153,8 @@ pub(crate) struct Waited<'a, S, P> {
     pub(crate) payload: Option<P>,
 }
 
-/// Waits in the wait queue that `queue` returns of the locked data, with the lock released meanwhile.
+/// Waits in the wait queue that `queue` returns of the locked data, with the lock released
+/// meanwhile.
 pub(crate) fn wait<'a, S, P>(
     lock: &'a Mutex<S>,
     guard: MutexGuard<'a, S>,
@@ -197,16 +198,16 @@ pub(crate) fn wait_with_spin<'a, S, P>(
     }
 }
 
-/// Returns the context of the current thread, ready to be signalled. To be called under the lock under
-/// which it will be signalled.
+/// Returns the context of the current thread, ready to be signalled. To be called under the lock
+/// under which it will be signalled.
 pub(crate) fn prepare_current() -> Arc<ThreadContext> {
     let thread = ThreadContext::current();
     thread.clear_signal();
     thread
 }
 
-/// Parks the current thread, whose context this is, until it is signalled, interrupted or the deadline
-/// has passed.
+/// Parks the current thread, whose context this is, until it is signalled, interrupted or the
+/// deadline has passed.
 pub(crate) fn park_until_signalled(me: &ThreadContext, deadline: Deadline) -> WakeReason {
     loop {
         if me.is_signalled() {

@@ -80,7 +80,7 @@ fn a_newcomer_gets_no_place_while_others_wait_for_one() {
         putter
     });
     assert_eq!(queue.poll(), Some(0));
-    // Whether or not the first in line has come by now, its place is not for us.
+    // Whether or not the first in line has woken by now, the place is reserved for it.
     assert!(queue.offer(9).unwrap_err().is_full());
     assert_eq!(queue.take(), Ok(1));
     assert!(queue.offer(9).unwrap_err().is_full());

@@ -46,7 +46,7 @@ fn a_newcomer_cannot_overtake_a_putter_that_waits_in_a_fair_queue() {
         let theirs = Arc::clone(&queue);
         let waiting = interrupt::spawn(move || theirs.put(1));
         await_putters(&queue, 1);
-        // The place is kept from the moment it is free, whether or not the putter runs yet.
+        // The place is reserved as soon as it is free, whether or not the putter runs yet.
         assert_eq!(queue.poll(), Some(0));
         assert!(queue.offer(2).unwrap_err().is_full());
         assert_eq!(waiting.join().unwrap().unwrap(), Ok(()));

@@ -1,4 +1,4 @@
-//! What the queue whose elements leave when their time has come promises.
+//! What the delay queue promises beyond the common contract.
 //!
 //! All times are those of a test clock: nothing here waits for real time to pass.
 
@@ -80,7 +80,7 @@ impl Scene {
         self.clock.enter(|| spawn(poll))
     }
 
-    /// Waits until somebody sleeps for exactly this long from now.
+    /// Waits until a thread is in a timed wait that ends in exactly this time.
     fn await_alarm(&self, after: Duration) {
         until("a sleeper", || self.clock.next_wake_up() == Some(after));
     }

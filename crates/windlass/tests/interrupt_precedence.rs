@@ -1,7 +1,7 @@
 //! What an interrupt that is pending on entry does to a call that need not wait, queue by queue.
 //!
 //! The queues differ, as those of the JDK do; the table below is the one measured there. A call
-//! that ends with `Interrupted` clears the flag, a call that goes ahead keeps it.
+//! that ends with `Interrupted` clears the flag, a call that succeeds keeps it.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
 
@@ -31,7 +31,7 @@ impl Delayed for Item {
 
 type Queue = Arc<dyn BlockingQueue<Item>>;
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It does what it should, and the flag is still set.
@@ -131,7 +131,7 @@ const TABLE: [Row; 9] = [
     ),
 ];
 
-/// Makes the call with the flag set, and looks at what became of both.
+/// Runs the call with the flag set. Returns the outcome of both.
 fn fate_of(call: Call, queue: &dyn BlockingQueue<Item>, item: Item) -> Fate {
     interrupt::current().interrupt();
     let fate = call(queue, item);

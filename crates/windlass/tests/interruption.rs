@@ -101,7 +101,7 @@ const BLOCKING: [(&str, Blocking); 15] = [
     }),
 ];
 
-/// A park may end for no reason.
+/// A park may end spuriously.
 fn loop_until_interrupted(park: impl Fn() -> Result<(), interrupt::Interrupted>) -> bool {
     while park().is_ok() {}
     true

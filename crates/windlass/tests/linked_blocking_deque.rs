@@ -1,4 +1,4 @@
-//! What the queue with two ends promises beyond the common contract.
+//! What the deque promises beyond the common contract.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
 
@@ -281,7 +281,7 @@ fn a_pending_interrupt_that_need_not_wait_fails_only_the_timed_calls() {
     assert!(!interrupt::is_interrupted());
 }
 
-/// A discipline that gives the newest element first.
+/// A discipline that removes the newest element first.
 struct Stack(Vec<u32>);
 
 impl Discipline for Stack {

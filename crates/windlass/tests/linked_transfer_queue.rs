@@ -1,4 +1,4 @@
-//! What the queue whose producers may wait for receipt promises beyond the common contract.
+//! What the transfer queue promises beyond the common contract.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -259,7 +259,7 @@ fn a_timed_poll_ends_on_time_whatever_others_take_and_put() {
     let theirs = Arc::clone(&queue);
     let poller = clock.enter(|| spawn(move || theirs.poll_timeout(SECOND)));
     assert!(clock.await_sleepers(1, PATIENCE));
-    // Takers come and go without touching the sleep of the first.
+    // Other takers come and go without waking the first.
     for _ in 0..100 {
         assert_eq!(queue.poll(), None);
         assert_eq!(queue.poll_timeout(Duration::from_nanos(1)), Ok(None));
@@ -310,7 +310,7 @@ fn a_traversal_shows_only_what_is_queued() {
     join("changer", changer);
 }
 
-/// A queue that says it is full to whoever does not wait.
+/// A queue that rejects every insertion that does not wait.
 struct NeverAtOnce(LinkedTransferQueue<u32>);
 
 impl BlockingQueue<u32> for NeverAtOnce {

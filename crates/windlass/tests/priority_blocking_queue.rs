@@ -1,4 +1,4 @@
-//! What the queue that gives its least element first promises beyond the common contract.
+//! What the priority queue promises beyond the common contract.
 
 use std::cmp::{Ordering, Reverse};
 use std::panic::{AssertUnwindSafe, catch_unwind};

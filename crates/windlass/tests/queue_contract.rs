@@ -212,7 +212,7 @@ mod subjects {
         array_rotated(fairness, |_| 0)
     }
 
-    /// The ring starts at the place that `offset` gives for its capacity.
+    /// The ring starts at the index that `offset` returns for its capacity.
     fn array_rotated(fairness: Fairness, offset: fn(usize) -> usize) -> Subject {
         let make = move |capacity| {
             let queue = ArrayBlockingQueue::with_fairness(capacity, fairness)?;
@@ -355,7 +355,7 @@ struct Pile {
     capacity: Option<usize>,
 }
 
-/// Where new elements go; they leave at the front.
+/// Where new elements are inserted; they leave at the head.
 enum End {
     Front,
     Back,

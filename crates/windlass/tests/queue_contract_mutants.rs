@@ -49,7 +49,7 @@ enum Fault {
 /// A linked queue with a fault.
 struct Mutant {
     inner: ManuallyDrop<LinkedBlockingQueue<Item>>,
-    /// Where a put that wakes nobody lays its element.
+    /// Where a put that wakes nobody stores its element.
     aside: LinkedBlockingQueue<Item>,
     fault: Fault,
     capacity: usize,
@@ -243,8 +243,8 @@ impl BlockingQueue<Item> for Mutant {
     }
 }
 
-/// A first-in-first-out discipline that hides the room which a removal makes until somebody asks
-/// to come in: so no removal wakes a putter.
+/// A first-in-first-out discipline that hides the room which a removal frees until the next
+/// insertion: so no removal wakes a putter.
 struct Shy {
     items: VecDeque<Item>,
     capacity: usize,
@@ -318,7 +318,7 @@ fn a_removal_that_wakes_nobody_is_found() {
     }
 }
 
-/// Runs the check on the queue and gives what it said, if it failed.
+/// Runs the check on the queue. Returns its message if it failed.
 fn complaint(subject: &Subject, check: &str) -> Option<String> {
     let subject = subject.clone().patient_for(Duration::from_millis(300));
     let failed = catch_unwind(AssertUnwindSafe(|| subject.check(check))).err()?;
@@ -329,7 +329,7 @@ fn mutant(fault: Fault) -> Subject {
     Subject::bounded(move |capacity| Mutant::new(fault, capacity))
 }
 
-/// One test for each fault: the check that finds it is named, and says its name.
+/// One test for each fault: the named check finds it, and its message has the name.
 macro_rules! found_by {
     ($($test:ident: $fault:ident, $check:ident;)+) => {
         $(#[test]

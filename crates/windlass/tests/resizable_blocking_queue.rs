@@ -1,4 +1,4 @@
-//! What the queue whose bound can be changed while it is in use promises.
+//! What the resizable queue promises beyond the common contract.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails may do so by a panic")]
 
@@ -247,7 +247,7 @@ fn a_timed_offer_that_waits_succeeds_if_the_capacity_grows_in_time() {
     assert_eq!(join("putter", putter), Ok(()));
 }
 
-/// A discipline that admits by weight, and notes each change of its bound.
+/// A discipline that admits by weight, and records each change of its bound.
 struct Budget {
     items: Vec<u32>,
     capacity: usize,

@@ -1,4 +1,4 @@
-//! What the queue without storage promises: producer and consumer must meet.
+//! What the synchronous queue promises beyond the common contract.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A pool over a queue whose waits do not see interrupts.
+//! A pool with a queue whose waits an interrupt does not end.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "kit/threads.rs"]
@@ -101,7 +101,7 @@ fn pool_over(queue: &Arc<Deaf>, core: usize, threads: &Counting) -> ThreadPoolEx
         .unwrap()
 }
 
-/// Waits until workers have looked into the queue, in vain, a few times more.
+/// Waits until workers have polled the queue, in vain, a few times more.
 fn await_polls(queue: &Deaf) {
     let before = queue.polls.load(Ordering::SeqCst);
     until("polls", || queue.polls.load(Ordering::SeqCst) >= before + 8);

@@ -17,9 +17,9 @@ const NUDGE: u8 = 1 << 1;
 
 /// The state that the library keeps for one thread: its parker, and its pending interrupt.
 ///
-/// `flags` are set by anyone and cleared by the thread itself. They are written before the
-/// parker's token and read after it (or on entry to a wait), so the wait that an interrupt should end
-/// sees it, whenever it comes.
+/// `flags` are set by anyone and cleared by the thread itself. They are written before the parker's
+/// token and read after it (or on entry to a wait), so the wait that an interrupt should end sees
+/// it, whenever it comes.
 ///
 /// A *nudge* is an interrupt for idle workers only: a pool sends it to make a waiting worker check
 /// the pool's state again. It ends the waits of a thread that
@@ -37,8 +37,8 @@ pub(crate) struct ThreadContext {
     /// The flags that ended its last wait; for the thread itself.
     ended_by: AtomicU8,
     signalled: AtomicBool,
-    /// Whether the thread is parked. Cleared before it takes anything, so that a thread that sees an
-    /// element gone from a queue sees this cleared too.
+    /// Whether the thread is parked. Cleared before it takes anything, so that a thread that sees
+    /// an element gone from a queue sees this cleared too.
     parked: AtomicBool,
 }
 
@@ -168,8 +168,8 @@ impl ThreadContext {
         self.parked.load(Ordering::Acquire)
     }
 
-    /// Parks the current thread, whose context this is, until a token or the deadline; interrupts do
-    /// not end it.
+    /// Parks the current thread, whose context this is, until a token or the deadline; interrupts
+    /// do not end it.
     pub(crate) fn park_uninterruptibly(&self, deadline: Deadline) -> ParkResult {
         sync::park(&self.parker, deadline)
     }

@@ -1,5 +1,5 @@
-//! The interrupt of a thread, as users see it: the handle, the checks, and interruptible sleeping and
-//! parking.
+//! The interrupt of a thread, as users see it: the handle, the checks, and interruptible sleeping
+//! and parking.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! The queue of a pool, with static dispatch where it is the default queue.
 //!
-//! A pool works with any [`BlockingQueue`]. Most pools have a [`LinkedBlockingQueue`], and a virtual
-//! call costs such a pool a measurable part of each submission: a task has to be written to memory
-//! before the call and read back after it, and its two hot methods cannot be inlined. So the type of
-//! the queue is checked once, when the pool is built, and the linked queue is kept under its own type:
-//! a task is then created directly in its slot of the queue.
+//! A pool works with any [`BlockingQueue`]. Most pools have a [`LinkedBlockingQueue`], and a
+//! virtual call costs such a pool a measurable part of each submission: a task has to be written to
+//! memory before the call and read back after it, and its two hot methods cannot be inlined. So the
+//! type of the queue is checked once, when the pool is built, and the linked queue is kept under
+//! its own type: a task is then created directly in its slot of the queue.
 //!
 //! The check is by `Any`, on the type that [`Builder::work_queue`](super::Builder::work_queue) was
 //! called with: the linked queue itself, or an `Arc` of it that the caller shares. A linked queue
@@ -26,6 +26,7 @@ pub(crate) enum WorkQueue {
 }
 
 impl WorkQueue {
+    /// Finds out how to call the queue, by its type.
     pub(crate) fn new(queue: impl BlockingQueue<Task> + 'static) -> Self {
         downcast::<_, LinkedBlockingQueue<Task>>(queue)
             .map(|linked| Self::Linked(Arc::new(linked)))
@@ -37,21 +38,21 @@ impl WorkQueue {
             })
     }
 
-    /// Offers the task that `make` returns, created in its slot where the queue can do that. Returns
-    /// the task if the queue refuses it.
+    /// Offers the task that `make` returns, created in its slot where the queue can do that.
+    /// Returns the task if the queue refuses it.
     #[inline(always)]
     pub(crate) fn offer_with(&self, make: impl FnOnce() -> Task) -> Result<(), Task> {
         match self {
             Self::Linked(queue) => queue.offer_with(make).map_err(|make| make()),
-            Self::Any(queue) => queue.offer(make()).map_err(PutError::into_inner),
+            Self::Any(queue) => (**queue).offer(make()).map_err(PutError::into_inner),
         }
     }
 
     #[inline(always)]
     pub(crate) fn poll(&self) -> Option<Task> {
         match self {
-            Self::Linked(queue) => queue.poll(),
-            Self::Any(queue) => queue.poll(),
+            Self::Linked(queue) => (**queue).poll(),
+            Self::Any(queue) => (**queue).poll(),
         }
     }
 }

@@ -51,7 +51,8 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`PutError::TimedOut`], [`PutError::Interrupted`] or [`PutError::Refused`], with the element.
+    /// [`PutError::TimedOut`], [`PutError::Interrupted`] or [`PutError::Refused`], with the
+    /// element.
     #[doc(alias = "offer")]
     fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>>;
 
@@ -150,6 +151,7 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
 
 /// Passes every call on to the queue inside, so that an owner can share its queue with a pool.
 impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
+    #[inline]
     fn offer(&self, item: T) -> Result<(), PutError<T>> {
         (**self).offer(item)
     }
@@ -162,6 +164,7 @@ impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
         (**self).put(item)
     }
 
+    #[inline]
     fn poll(&self) -> Option<T> {
         (**self).poll()
     }

@@ -34,7 +34,7 @@ pub trait Delayed {
     fn deadline(&self) -> Instant;
 }
 
-/// An unbounded queue that releases its elements in the order of their deadlines, and none before it.
+/// An unbounded queue that releases each element at its deadline, the earliest first.
 ///
 /// Elements with the same deadline leave in order of arrival. `len`, `for_each`, `remove_first`,
 /// `retain`, `peek` and `drain_all` treat elements whose time has not come like all others;

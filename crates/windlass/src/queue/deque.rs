@@ -15,8 +15,9 @@ use crate::interrupt::Interrupted;
 
 /// A queue with insertion and removal at both ends.
 ///
-/// As a [`BlockingQueue`](super::BlockingQueue) it inserts at the tail and removes at the head. Both ends share one
-/// bound, and a thread that waits at one end is served by what happens at the other.
+/// As a [`BlockingQueue`](super::BlockingQueue) it inserts at the tail and removes at the head.
+/// Both ends share one bound, and a thread that waits at one end is served by what happens at the
+/// other.
 ///
 /// A pending interrupt ends the timed calls even where they need not wait; `take` and `put` check
 /// only when they have to wait.

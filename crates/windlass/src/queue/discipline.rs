@@ -12,9 +12,9 @@ use super::error::CapacityError;
 /// not block, and cannot use the queue itself (it panics rather than deadlock).
 ///
 /// Six methods are required: [`push`](Self::push), [`pop`](Self::pop), [`len`](Self::len),
-/// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have defaults:
-/// for a bound override [`capacity`](Self::capacity), for an admission rule [`admits`](Self::admits),
-/// for elements that are not available yet [`ready_at`](Self::ready_at).
+/// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have
+/// defaults: for a bound override [`capacity`](Self::capacity), for an admission rule
+/// [`admits`](Self::admits), for elements that are not available yet [`ready_at`](Self::ready_at).
 ///
 /// A stack, as a work queue that runs the newest task first:
 ///

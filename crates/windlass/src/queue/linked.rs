@@ -53,7 +53,8 @@ impl<T: Send> LinkedBlockingQueue<T> {
         ))
     }
 
-    /// Offers the element that `make` returns, created in its slot. Returns `make` if there is no room.
+    /// Offers the element that `make` returns, created in its slot. Returns `make` if there is no
+    /// room.
     #[inline(always)]
     pub(crate) fn offer_with<M: FnOnce() -> T>(&self, make: M) -> Result<(), M> {
         self.0.offer_with(make)

@@ -15,16 +15,16 @@
 //! | [`LinkedBlockingDeque`] | both ends | none, or fixed |
 //!
 //! There are two ways to bring your own. For another *order* or *admission rule*, implement
-//! [`Discipline`]: plain `&mut self` methods without locks and without waiting; [`Blocking`] makes a
-//! queue of it. For a foreign structure, implement [`BlockingQueue`] itself. Either way the suite
+//! [`Discipline`]: plain `&mut self` methods without locks and without waiting; [`Blocking`] makes
+//! a queue of it. For a foreign structure, implement [`BlockingQueue`] itself. Either way the suite
 //! in `windlass::testing::queue_contract` (feature `testing`) checks whether it keeps the contract.
 //!
 //! # User code and locks
 //!
 //! Predicates, other closures and comparisons run while the queue is locked. They may call `len`,
-//! `is_empty` and `remaining_capacity` of the queue; any other call on the same queue from inside them
-//! panics, where it would otherwise deadlock. If a predicate panics, the queue is as it was before the
-//! call.
+//! `is_empty` and `remaining_capacity` of the queue; any other call on the same queue from inside
+//! them panics, where it would otherwise deadlock. If a predicate panics, the queue is as it was
+//! before the call.
 //!
 //! # How they are made
 //!

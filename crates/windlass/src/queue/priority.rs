@@ -44,7 +44,8 @@ impl<T: Send> PriorityBlockingQueue<T> {
         Self::with_comparator(T::cmp)
     }
 
-    /// Creates a queue in the elements' own order, with memory for `hint` of them (zero is allowed).
+    /// Creates a queue in the elements' own order, with memory for `hint` of them (zero is
+    /// allowed).
     #[must_use]
     pub fn with_size_hint(hint: usize) -> Self
     where

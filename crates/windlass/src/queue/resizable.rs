@@ -26,7 +26,8 @@ use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 pub struct ResizableBlockingQueue<T: Send>(TwoLockQueue<BlockList<T>>);
 
 impl<T: Send> ResizableBlockingQueue<T> {
-    /// Creates a queue without a bound; [`set_capacity`](super::BlockingQueue::set_capacity) sets one.
+    /// Creates a queue without a bound; [`set_capacity`](super::BlockingQueue::set_capacity) sets
+    /// one.
     #[must_use]
     pub fn new() -> Self {
         Self::bounded(None)

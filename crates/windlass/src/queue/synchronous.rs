@@ -14,8 +14,8 @@ use crate::interrupt::Interrupted;
 ///
 /// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one;
 /// [`with_interchangeable_takers`](Self::with_interchangeable_takers) does so with fewer wake-ups.
-/// With [`Fairness::Fair`] waiting threads are served in order of arrival, otherwise the newest first,
-/// which keeps caches warm and lets surplus workers time out.
+/// With [`Fairness::Fair`] waiting threads are served in order of arrival, otherwise the newest
+/// first, which keeps caches warm and lets surplus workers time out.
 ///
 /// A pending interrupt ends a call only if it has to wait.
 ///

@@ -3,8 +3,8 @@
 /// Decides whether the next spin is worth it, from how the last ones ended.
 ///
 /// A thread that spins in vain keeps a core from the thread it has just woken, which then has to be
-/// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin is
-/// skipped, more often from failure to failure, but never for good: the pace may change.
+/// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin
+/// is skipped, more often from failure to failure, but never for good: the pace may change.
 #[derive(Debug, Default)]
 pub(crate) struct AdaptiveSpin {
     /// Occasions to skip before the next attempt.

@@ -16,8 +16,8 @@ pub(crate) enum Deadline {
 }
 
 impl Deadline {
-    /// Returns the deadline `timeout` from now; [`Never`](Self::Never) where that is beyond the range of
-    /// clocks.
+    /// Returns the deadline `timeout` from now; [`Never`](Self::Never) where that is beyond the
+    /// range of clocks.
     pub(crate) fn after(timeout: Duration) -> Self {
         if timeout >= clock::MAX_TIMEOUT {
             return Self::Never;

@@ -1,8 +1,8 @@
 //! A box that is created on first use, in one word.
 //!
-//! A `OnceLock<Box<T>>` takes two words, because threads wait in it while another creates the value.
-//! Here each of them creates one, and the first to publish it wins. A word less in each task is worth
-//! it: most of what a submission costs in fresh memory is its size.
+//! A `OnceLock<Box<T>>` takes two words, because threads wait in it while another creates the
+//! value. Here each of them creates one, and the first to publish it wins. A word less in each task
+//! is worth it: most of what a submission costs in fresh memory is its size.
 
 #![expect(
     unsafe_code,

@@ -1,8 +1,8 @@
 //! The backend that ships: the standard library, without lock poisoning.
 //!
 //! A panic in user code never unwinds through a critical section of the library with the data half
-//! changed (user code is not called there, or is called before the first change), so poisoning would
-//! only turn one failed task into a failed pool.
+//! changed (user code is not called there, or is called before the first change), so poisoning
+//! would only turn one failed task into a failed pool.
 
 #![expect(
     clippy::disallowed_types,
@@ -127,8 +127,8 @@ pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
     }
 }
 
-/// Spins four times as long in each round, some microseconds in all; yields in the last rounds, since
-/// the owner of the lock may be waiting for this core.
+/// Spins four times as long in each round, some microseconds in all; yields in the last rounds,
+/// since the owner of the lock may be waiting for this core.
 pub(crate) fn backoff(round: u32) {
     if round >= SPINNING_ROUNDS {
         yield_now();
@@ -164,8 +164,8 @@ pub(crate) fn wall_now() -> SystemTime {
 /// Reduces the timer slack of the current thread, so that its timed waits end on time.
 ///
 /// Linux lets a thread sleep 50 microseconds longer than asked, to wake several at once, unless the
-/// thread asks for less. A write to a file does what `prctl` does, without a call into C. Where there
-/// is no such file, or it cannot be written, nothing changes.
+/// thread asks for less. A write to a file does what `prctl` does, without a call into C. Where
+/// there is no such file, or it cannot be written, nothing changes.
 pub(crate) fn reduce_timer_slack() {
     // `pid/task/tid`. The file is in `/proc/tid`, not in the folder that the link leads to.
     let thread = std::fs::read_link("/proc/thread-self");

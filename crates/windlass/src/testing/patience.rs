@@ -55,7 +55,8 @@ pub fn within_patience<T: Send + 'static>(
     join_within(PATIENCE, what, interrupt::spawn(body))
 }
 
-/// Waits for a thread to end. Returns its value; leaves the thread behind if it does not end in time.
+/// Waits for a thread to end. Returns its value; leaves the thread behind if it does not end in
+/// time.
 pub(super) fn join_within<T>(
     patience: Duration,
     what: &str,

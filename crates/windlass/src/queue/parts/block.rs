@@ -1,13 +1,13 @@
 //! A run of elements in one allocation: pushed at the tail, popped at the head.
 //!
 //! It does what a `VecDeque` that is never filled beyond its capacity does, without three things
-//! that cost more than the rest of a queue's hot path: it does not wrap around, it has no growth path
-//! that an element has to be saved from, and it moves an element in one copy from its slot to its
-//! destination. A ring returns elements in an `Option` that it assembles from parts, and processors
-//! stall where parts are written and the whole is read at once.
+//! that cost more than the rest of a queue's hot path: it does not wrap around, it has no growth
+//! path that an element has to be saved from, and it moves an element in one copy from its slot to
+//! its destination. A ring returns elements in an `Option` that it assembles from parts, and
+//! processors stall where parts are written and the whole is read at once.
 //!
-//! The invariant: `head <= tail <= slots.len()`, and exactly the slots from `head` to `tail` hold an
-//! element.
+//! The invariant: `head <= tail <= slots.len()`, and exactly the slots from `head` to `tail` hold
+//! an element.
 
 #![expect(
     unsafe_code,
@@ -100,8 +100,8 @@ impl<T> Block<T> {
     /// If there is none.
     pub(crate) fn remove(&mut self, index: usize) -> T {
         let filled = &mut self.slots[self.head..self.tail];
-        // SAFETY: the slot holds an element. The rotation moves the slot behind the new `tail`, so it
-        // is read once.
+        // SAFETY: the slot holds an element. The rotation moves the slot behind the new `tail`, so
+        // it is read once.
         let item = unsafe { filled[index].assume_init_read() };
         // Copying a slot moves the element in it.
         filled[index..].rotate_left(1);

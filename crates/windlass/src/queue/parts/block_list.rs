@@ -20,8 +20,8 @@ const MAX_SPARE: usize = 4;
 /// Elements are pushed to the tail and popped from the head, which is refilled only by moving
 /// another block into it. So neither end has to search for its block.
 ///
-/// In memory the length lies between the ends: each end is used together with it, and so both are on
-/// one cache line or two.
+/// In memory the length lies between the ends: each end is used together with it, and so both are
+/// on one cache line or two.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct BlockList<T> {

@@ -1,7 +1,7 @@
 //! Queues that wrap another queue under a name and with a configuration of their own.
 
-/// Implements [`BlockingQueue`](crate::queue::BlockingQueue) and `Debug` for a queue by calls to the
-/// queue that it wraps.
+/// Implements [`BlockingQueue`](crate::queue::BlockingQueue) and `Debug` for a queue by calls to
+/// the queue that it wraps.
 macro_rules! delegate_queue {
     ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
         impl<$T: Send $(+ $bound)?> $crate::queue::BlockingQueue<$T> for $name<$T> {

@@ -80,7 +80,8 @@ impl<S> QueueLock<S> {
         (!is_mine).then(|| lock_with_backoff(&self.mutex))
     }
 
-    /// Marks that the current thread, which holds `guard`, runs user code until the result is dropped.
+    /// Marks that the current thread, which holds `guard`, runs user code until the result is
+    /// dropped.
     pub(crate) fn enter<'a, 'g>(&'a self, guard: &'a mut MutexGuard<'g, S>) -> Entered<'a, 'g, S> {
         self.entered_by.store(thread_number(), Ordering::Relaxed);
         Entered { lock: self, guard }

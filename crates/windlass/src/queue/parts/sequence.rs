@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// A first-in-first-out sequence: pushed at the tail, popped at the head; any element can be read and
-/// removed.
+/// A first-in-first-out sequence: pushed at the tail, popped at the head; any element can be read
+/// and removed.
 pub(crate) trait Sequence {
     type Item;
 

@@ -31,8 +31,8 @@ impl WaitLimit {
     }
 }
 
-/// Returns the deadline of a timed call: never [`Deadline::Never`], however long the time-out, so that
-/// a timed wait shows as one on a test's clock.
+/// Returns the deadline of a timed call: never [`Deadline::Never`], however long the time-out, so
+/// that a timed wait shows as one on a test's clock.
 pub(crate) fn timed(timeout: Duration) -> Deadline {
     match Deadline::after(timeout) {
         Deadline::Never => Deadline::At(clock::now() + clock::MAX_TIMEOUT),

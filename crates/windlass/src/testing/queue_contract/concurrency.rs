@@ -164,7 +164,8 @@ pub(super) fn an_element_that_two_want_goes_to_one<T: Element>(subject: &Subject
         })
     });
     for number in 0..COUNT {
-        // `retain` above returns one element only, so no two that it removes may be queued together.
+        // `retain` above returns one element only, so no two that it removes may be queued
+        // together.
         subject.until("room for the next", || number % 7 != 0 || queue.is_empty());
         assert_eq!(numbered(queue.put(element(number))), Ok(()));
     }

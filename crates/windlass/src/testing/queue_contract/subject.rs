@@ -165,7 +165,8 @@ impl<T: Element> Subject<T> {
         Self::new(Storage::Bounded, Arc::new(make))
     }
 
-    /// Creates the subject of a queue that holds nothing: elements go from putter to taker directly.
+    /// Creates the subject of a queue that holds nothing: elements go from putter to taker
+    /// directly.
     pub fn rendezvous<Q>(make: impl Fn() -> Q + Send + Sync + 'static) -> Self
     where
         Q: BlockingQueue<T> + 'static,
@@ -218,7 +219,8 @@ impl<T: Element> Subject<T> {
         self
     }
 
-    /// Declares that the queue has a clock of its own: the checks then wait for time-outs in real time.
+    /// Declares that the queue has a clock of its own: the checks then wait for time-outs in real
+    /// time.
     #[must_use]
     pub const fn on_real_time(mut self) -> Self {
         self.time = Time::Real;

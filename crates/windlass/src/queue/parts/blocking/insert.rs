@@ -59,8 +59,8 @@ impl<D: Discipline> Blocking<D> {
         }
     }
 
-    /// Returns whether the published figures suffice to reject an element, so that producers which are
-    /// rejected do not contend with consumers for the lock.
+    /// Returns whether the published figures suffice to reject an element, so that producers which
+    /// are rejected do not contend with consumers for the lock.
     fn is_visibly_full(&self) -> bool {
         self.admission == Admission::All && self.published_room() == Some(0)
     }

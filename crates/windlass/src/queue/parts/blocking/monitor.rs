@@ -25,8 +25,8 @@ pub struct Blocking<D: Discipline> {
     pub(super) fairness: Fairness,
     pub(super) precedence: InterruptPrecedence,
     pub(super) admission: Admission,
-    /// The length and the capacity as last left under the lock: so `len` and `remaining_capacity` can
-    /// be called from inside a predicate, and take no lock.
+    /// The length and the capacity as last left under the lock: so `len` and `remaining_capacity`
+    /// can be called from inside a predicate, and take no lock.
     published_len: AtomicUsize,
     published_capacity: AtomicUsize,
 }

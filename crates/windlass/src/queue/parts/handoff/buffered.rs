@@ -6,10 +6,10 @@
 //! cost a wake-up each, and short tasks are run by the few threads that are awake.
 //!
 //! The invariants while the lock is free:
-//! - `accepted.len() <= takers.len() + takers_waking`: nothing is accepted without a taker for it. A
-//!   taker that gives up takes an element along if its leaving would otherwise break this.
-//! - if anything is accepted, a taker is waking for it. Whoever has taken an element applies the rule
-//!   of wake-ups again to what is left.
+//! - `accepted.len() <= takers.len() + takers_waking`: nothing is accepted without a taker for it.
+//!   A taker that gives up takes an element along if its leaving would otherwise break this.
+//! - if anything is accepted, a taker is waking for it. Whoever has taken an element applies the
+//!   rule of wake-ups again to what is left.
 //! - if a putter waits, an element has been accepted for every taker.
 //! - elements leave in the order in which they were accepted.
 //!
@@ -118,8 +118,8 @@ impl<T: Send> BufferedHandoff<T> {
         }
     }
 
-    /// Receives an element from a putter that waits, or from those that are accepted, waiting for one
-    /// no longer than `limit`.
+    /// Receives an element from a putter that waits, or from those that are accepted, waiting for
+    /// one no longer than `limit`.
     pub(crate) fn take(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
         let mut state = self.lock.lock();
         if let Some((wakeup, item)) = state.putters.signal_newest() {
@@ -302,8 +302,8 @@ mod models {
         });
     }
 
-    /// Not under shuttle, where a timed wait may last forever: the timed offer at the end would then
-    /// wait for takers that have left by themselves.
+    /// Not under shuttle, where a timed wait may last forever: the timed offer at the end would
+    /// then wait for takers that have left by themselves.
     #[cfg(not(shuttle))]
     #[test]
     fn a_taker_whose_time_is_up_takes_what_was_accepted_for_it() {

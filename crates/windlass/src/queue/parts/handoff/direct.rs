@@ -1,8 +1,8 @@
 //! Hand-off to one certain taker: the oldest or the newest that waits.
 //!
 //! Whoever finds a thread of the other kind waiting serves it under the lock and proceeds; whoever
-//! does not, waits: a putter with its element, a taker with an empty slot. So an element is always in
-//! exactly one place, and a thread that gives up leaves the wait queue with what it brought.
+//! does not, waits: a putter with its element, a taker with an empty slot. So an element is always
+//! in exactly one place, and a thread that gives up leaves the wait queue with what it brought.
 
 use super::exchange::{Slot, wait_for_item, wait_for_taker};
 use crate::interrupt::Interrupted;

@@ -17,8 +17,8 @@ pub(super) const UNBOUNDED: usize = usize::MAX;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct TailEnd<S> {
-    /// Elements in the tail as last left under the tail lock: for a consumer that spins, and for code
-    /// that runs under both locks and reads the length.
+    /// Elements in the tail as last left under the tail lock: for a consumer that spins, and for
+    /// code that runs under both locks and reads the length.
     pub(super) published_len: AtomicUsize,
     /// Whether a consumer spins for elements. It finds what is pushed, and nobody has to be woken.
     pub(super) has_spinning_taker: AtomicBool,
@@ -31,9 +31,9 @@ pub(super) struct TailEnd<S> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct HeadEnd<S> {
-    /// Elements in the head. Raised under both locks, lowered under the head lock: so a producer that
-    /// holds the tail lock reads a number that can only be too high, by what is popped meanwhile, and
-    /// never exceeds the bound.
+    /// Elements in the head. Raised under both locks, lowered under the head lock: so a producer
+    /// that holds the tail lock reads a number that can only be too high, by what is popped
+    /// meanwhile, and never exceeds the bound.
     pub(super) len: AtomicUsize,
     pub(super) lock: QueueLock<Head<S>>,
 }
@@ -43,8 +43,8 @@ pub(super) struct HeadEnd<S> {
 #[repr(C)]
 pub(super) struct Tail<S> {
     /// While the tail is shorter than this there is room, without a read of the head's length: that
-    /// lies on a cache line that consumers write to with each element. What is popped makes the true
-    /// limit larger; a swap and a new bound, which can make it smaller, set it anew.
+    /// lies on a cache line that consumers write to with each element. What is popped makes the
+    /// true limit larger; a swap and a new bound, which can make it smaller, set it anew.
     pub(super) push_limit: usize,
     pub(super) items: S,
     pub(super) takers: WaitQueue,

@@ -1,10 +1,10 @@
 //! A first-in-first-out queue with a lock at each end.
 //!
 //! Producers push to the *tail* under the tail lock. Consumers pop from the *head* under the head
-//! lock. Each end has a sequence of its own; a consumer that finds the head empty takes the tail lock
-//! too and swaps the two sequences. So the locks meet once for a whole batch, and producers and
-//! consumers hardly ever wait for each other. The order is exact: everything in the head is older
-//! than everything in the tail.
+//! lock. Each end has a sequence of its own; a consumer that finds the head empty takes the tail
+//! lock too and swaps the two sequences. So the locks meet once for a whole batch, and producers
+//! and consumers hardly ever wait for each other. The order is exact: everything in the head is
+//! older than everything in the tail.
 //!
 //! Lock order: head, then tail.
 //!
@@ -20,26 +20,27 @@
 //!
 //! # Wake-ups
 //!
-//! Waking a thread costs a hundred times what an element costs, so not every element wakes one.
-//! A signalled taker is *waking* until it has locked the queue again. While takers are waking, further
-//! elements signal more of them only as the backlog grows: one, and one more each time that the
-//! backlog quadruples. Whoever has woken applies the same rule to what it leaves behind. The
-//! invariant: while there is an element and a parked taker, some taker is waking or spinning. The same
-//! holds for putters and places, one at a time.
+//! Waking a thread costs a hundred times what an element costs, so not every element wakes one. A
+//! signalled taker is *waking* until it has locked the queue again. While takers are waking,
+//! further elements signal more of them only as the backlog grows: one, and one more each time that
+//! the backlog quadruples. Whoever has woken applies the same rule to what it leaves behind. The
+//! invariant: while there is an element and a parked taker, some taker is waking or spinning. The
+//! same holds for putters and places, one at a time.
 //!
 //! # Spinning and yielding
 //!
 //! A swap moves the cache lines of the tail from the producer's core to the consumer's, and the
 //! producer's next element moves them back. For a batch of three that costs more than all the rest.
-//! So a consumer that has used up a small batch spins for some microseconds before it locks the tail
-//! again ([`BatchSpin`](batch_spin::BatchSpin)): a fast producer has dozens of elements there by then,
-//! and one that is about to push need not wake anybody. While it spins it counts as a taker that is
-//! waking. If it finds the head refilled afterwards, whoever did that has signalled a taker for
-//! what was left, and that one locks the tail.
+//! So a consumer that has used up a small batch spins for some microseconds before it locks the
+//! tail again ([`BatchSpin`](batch_spin::BatchSpin)): a fast producer has dozens of elements there
+//! by then, and one that is about to push need not wake anybody. While it spins it counts as a
+//! taker that is waking. If it finds the head refilled afterwards, whoever did that has signalled a
+//! taker for what was left, and that one locks the tail.
 //!
-//! A taker that finds nothing yields once before it parks. A producer is often ready on the same core,
-//! since schedulers like to wake a thread on the core of its waker; it then pushes without having to
-//! wake anybody. A taker that yields is not counted as waking: parked takers are signalled as ever.
+//! A taker that finds nothing yields once before it parks. A producer is often ready on the same
+//! core, since schedulers like to wake a thread on the core of its waker; it then pushes without
+//! having to wake anybody. A taker that yields is not counted as waking: parked takers are
+//! signalled as ever.
 //!
 //! Both are done only while they pay; see [`AdaptiveSpin`](crate::sync::AdaptiveSpin).
 

@@ -19,7 +19,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         drop(wakeup);
     }
 
-    /// Pushes the element that `make` returns, created in its slot. Returns `make` if there is no room.
+    /// Pushes the element that `make` returns, created in its slot. Returns `make` if there is no
+    /// room.
     #[inline(always)]
     pub(crate) fn offer_with<M: FnOnce() -> S::Item>(&self, make: M) -> Result<(), M> {
         let Some(mut tail) = self.tail.lock.lock_unless_entered() else {

@@ -33,8 +33,8 @@ pub(super) type TailGuard<'a, S> = MutexGuard<'a, Tail<S>>;
 pub(super) type HeadGuard<'a, S> = MutexGuard<'a, Head<S>>;
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
-    /// Creates a queue of two sequences: the tail, with what is queued at first, and an empty one for
-    /// the head.
+    /// Creates a queue of two sequences: the tail, with what is queued at first, and an empty one
+    /// for the head.
     pub(crate) fn new(
         tail: S,
         empty: S,
@@ -88,15 +88,16 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         head.items.len() > 0
     }
 
-    /// Reads the length of the head again, which may have shrunk since. Returns whether there is room.
+    /// Reads the length of the head again, which may have shrunk since. Returns whether there is
+    /// room.
     #[cold]
     pub(super) fn refresh_push_limit(&self, tail: &mut Tail<S>) -> bool {
         tail.push_limit = self.tail_capacity();
         tail.items.len() < tail.push_limit
     }
 
-    /// Returns how many more elements there is room for. A queue whose bound was lowered may hold more
-    /// than it.
+    /// Returns how many more elements there is room for. A queue whose bound was lowered may hold
+    /// more than it.
     pub(super) fn room(&self, tail: &Tail<S>) -> usize {
         self.tail_capacity().saturating_sub(tail.items.len())
     }

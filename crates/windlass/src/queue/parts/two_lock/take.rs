@@ -46,8 +46,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         head
     }
 
-    /// Takes the oldest element. If there is none, calls `if_empty` with both locks, under which that
-    /// is so.
+    /// Takes the oldest element. If there is none, calls `if_empty` with both locks, under which
+    /// that is so.
     ///
     /// A taker that was signalled, for whose sake others were not, checks both ends and signals the
     /// next one for what it leaves behind. So does whoever swaps them.
