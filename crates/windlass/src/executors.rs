@@ -7,8 +7,8 @@
 //! | [`single_thread_executor`] | 1 | 1 | none needed | linked, unbounded |
 //! | [`scheduled_thread_pool`] | n | unlimited | 10 ms | by due time, unbounded |
 //!
-//! An unbounded queue takes whatever comes: for a service under load prefer a
-//! [builder](crate::ThreadPoolExecutor::builder) with a bounded one and a rejection policy.
+//! An unbounded queue accepts any number of tasks: for a service under load prefer the
+//! [builder](crate::ThreadPoolExecutor::builder) with a bounded queue and a rejection policy.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::scheduled::{ScheduledExecutorService, ScheduledPool, ScheduledThreadP
 use crate::task::{Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
-/// A pool of `threads` workers over an unbounded queue.
+/// Creates a pool of `threads` workers with an unbounded queue.
 ///
 /// # Errors
 ///
@@ -58,10 +58,10 @@ pub fn fixed_thread_pool_with(
         .build()
 }
 
-/// A pool that gives each task to an idle worker or a new one; workers end after a minute of
-/// idleness.
+/// Creates a pool that gives each task to an idle worker or a new one; workers end after a minute
+/// without a task.
 ///
-/// There is no bound on the number of threads.
+/// The number of threads is unbounded.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -88,9 +88,9 @@ pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadP
     pool.expect("these figures are valid")
 }
 
-/// An executor with one worker: tasks run one at a time, in the order of submission.
+/// Creates an executor with one worker: tasks run one at a time, in the order of submission.
 ///
-/// It cannot be reconfigured, so that promise holds. A worker lost to a panic is replaced.
+/// It cannot be reconfigured, so the order is guaranteed. A worker that a panic has ended is replaced.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -101,7 +101,7 @@ pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadP
 /// single.close();
 /// ```
 ///
-/// There is no way to get at the pool behind it:
+/// The methods of the pool are hidden:
 ///
 /// ```compile_fail
 /// let single = windlass::executors::single_thread_executor();
@@ -121,7 +121,7 @@ pub fn single_thread_executor_with(
     unconfigurable(fixed_thread_pool_with(1, factory).expect("one thread is a valid figure"))
 }
 
-/// A pool of `threads` core workers that runs tasks after a delay, or again and again.
+/// Creates a pool of `threads` core workers that runs tasks after a delay, or repeatedly.
 ///
 /// ```
 /// use std::time::Duration;
@@ -149,8 +149,8 @@ pub fn scheduled_thread_pool_with(
         .build()
 }
 
-/// A scheduled executor with one worker, which cannot be reconfigured: tasks run one at a time, in
-/// the order in which they are due.
+/// Creates a scheduled executor with one worker, which cannot be reconfigured: tasks run one at a
+/// time, in the order in which they are due.
 ///
 /// ```
 /// use std::time::Duration;
@@ -161,7 +161,7 @@ pub fn scheduled_thread_pool_with(
 /// assert_eq!(late.get().unwrap(), 1);
 /// ```
 ///
-/// There is no way to get at the pool behind it:
+/// The methods of the pool are hidden:
 ///
 /// ```compile_fail
 /// let single = windlass::executors::single_thread_scheduled_executor();
@@ -173,8 +173,8 @@ pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolE
     unconfigurable(scheduled_thread_pool(1))
 }
 
-/// A fork-join pool with one worker for each thread that the machine runs, for tasks that nobody
-/// joins; there is no promise about their order.
+/// Creates a fork-join pool with one worker for each thread that the machine runs, for tasks that
+/// are not joined; their order is not specified.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -201,7 +201,7 @@ pub fn work_stealing_pool_of(parallelism: usize) -> Result<ForkJoinPool, Paralle
         .build()
 }
 
-/// An executor that starts a thread for every task.
+/// Creates an executor that starts a thread for every task.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -215,7 +215,7 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
     ThreadPerTaskExecutor::new()
 }
 
-/// Hides all of an executor service but what the traits show.
+/// Hides all methods of an executor service but those of the traits.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -225,7 +225,7 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
 /// pool.close();
 /// ```
 ///
-/// The rest is out of reach:
+/// The others are hidden:
 ///
 /// ```compile_fail
 /// use windlass::prelude::*;
@@ -239,7 +239,7 @@ pub fn unconfigurable<E: ExecutorService>(executor: E) -> Unconfigurable<E> {
     Unconfigurable(executor)
 }
 
-/// An executor service of which only the traits can be seen; see [`unconfigurable`].
+/// An executor service that has only the methods of the traits; see [`unconfigurable`].
 pub struct Unconfigurable<E>(E);
 
 impl<E: ExecutorService> Executor for Unconfigurable<E> {
@@ -302,10 +302,11 @@ impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
     }
 }
 
-/// How many threads keep the processors as busy as they should be: `N · U · (1 + W/C)`.
+/// Returns how many threads use the processors to the given degree: `N · U · (1 + W/C)`, and at least
+/// one.
 ///
-/// `cores` is the number of processors, `utilisation` how busy they are to be (0 to 1),
-/// `wait_to_compute` how long a task waits for each unit of time that it computes. At least one.
+/// `cores` is the number of processors, `utilisation` the degree to which they are used (0 to 1),
+/// `wait_to_compute` how long a task waits for each unit of time that it computes.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -327,6 +328,6 @@ pub fn optimal_pool_size(cores: usize, utilisation: f64, wait_to_compute: f64) -
         0.0
     };
     let threads = cores as f64 * utilisation * (1.0 + ratio);
-    // `as` saturates, and no pool is that large anyway.
+    // `as` saturates.
     (threads.round() as usize).max(1)
 }

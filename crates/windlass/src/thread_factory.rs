@@ -1,4 +1,4 @@
-//! How a worker thread is made.
+//! How worker threads are created.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{arc_dyn, thread};
 use crate::unwind::ignore_panic;
 
-/// What a new thread has to run.
+/// The code that a new thread runs.
 pub struct ThreadBody(Box<dyn FnOnce() + Send>);
 
 impl ThreadBody {
@@ -16,7 +16,7 @@ impl ThreadBody {
         Self(Box::new(body))
     }
 
-    /// Runs it, on the thread that was made for it, to its end.
+    /// Runs the code, on the thread that was created for it.
     pub fn run(self) {
         (self.0)();
     }
@@ -28,10 +28,9 @@ impl fmt::Debug for ThreadBody {
     }
 }
 
-/// Makes the threads of a pool.
+/// An object that creates the threads of a pool.
 ///
-/// A factory that refuses, or panics, is survived: the pool rolls back and goes on with the
-/// threads that it has.
+/// After an error or a panic of it the pool continues with the threads that it has.
 ///
 /// ```
 /// use std::io;
@@ -49,12 +48,12 @@ impl fmt::Debug for ThreadBody {
 pub trait ThreadFactory: Send + Sync + fmt::Debug {
     /// Starts a thread that runs `body`.
     ///
-    /// If the body is dropped later, after an answer of `Ok`, the pool goes on without the thread.
+    /// If the body is dropped after this has returned `Ok`, the pool continues without the thread.
     /// If it is leaked, neither run nor dropped, the pool waits for it and never terminates.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the thread from being made. A body that is dropped unrun counts as refused.
+    /// The reason why no thread was created. A body that is dropped counts as an error too.
     #[doc(alias = "newThread")]
     fn new_thread(&self, body: ThreadBody) -> io::Result<()>;
 
@@ -99,10 +98,10 @@ static NEXT_POOL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::n
 
 type OnThread = Arc<dyn Fn() + Send + Sync>;
 
-/// Makes threads named `pool-N-thread-M`, or with a prefix of your own.
+/// A factory of threads named `pool-N-thread-M`, or with another prefix.
 ///
 /// `N` counts the factories of the process, `M` the threads of this factory, from one, in the
-/// order in which they are made. Linux shows the first 15 bytes of a name.
+/// order of their creation. Linux shows the first 15 bytes of a name.
 ///
 /// ```
 /// use windlass::thread_factory::DefaultThreadFactory;
@@ -116,9 +115,9 @@ type OnThread = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub struct DefaultThreadFactory {
     prefix: Arc<str>,
-    /// What stands between the prefix and the number.
+    /// The part of the name between the prefix and the number.
     kind: &'static str,
-    made: Arc<AtomicU64>,
+    created: Arc<AtomicU64>,
     stack_size: Option<usize>,
     on_start: Option<OnThread>,
     on_stop: Option<OnThread>,
@@ -129,13 +128,13 @@ pub struct DefaultThreadFactory {
 }
 
 impl DefaultThreadFactory {
-    /// Threads named `pool-N-thread-M`.
+    /// Creates a factory of threads named `pool-N-thread-M`.
     #[must_use]
     pub fn new() -> Self {
         Self::with_prefix(next_name("pool"))
     }
 
-    /// Threads named `ForkJoinPool-N-worker-M`.
+    /// Creates a factory of threads named `ForkJoinPool-N-worker-M`.
     pub(crate) fn fork_join() -> Self {
         Self {
             kind: "worker",
@@ -143,7 +142,7 @@ impl DefaultThreadFactory {
         }
     }
 
-    /// Threads named `NAME-worker-M`.
+    /// Creates a factory of threads named `NAME-worker-M`.
     pub(crate) fn fork_join_named(name: &str) -> Self {
         Self {
             kind: "worker",
@@ -151,7 +150,7 @@ impl DefaultThreadFactory {
         }
     }
 
-    /// Threads named `NAME-thread-M`.
+    /// Creates a factory of threads named `NAME-thread-M`.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self::with_prefix(name.into())
@@ -161,7 +160,7 @@ impl DefaultThreadFactory {
         Self {
             prefix,
             kind: "thread",
-            made: Arc::new(AtomicU64::new(0)),
+            created: Arc::new(AtomicU64::new(0)),
             stack_size: None,
             on_start: None,
             on_stop: None,
@@ -172,30 +171,30 @@ impl DefaultThreadFactory {
         }
     }
 
-    /// Gives the threads a stack of this many bytes.
+    /// Sets the size of the stack, in bytes.
     #[must_use]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
     }
 
-    /// Calls `f` on each new thread, before anything else. Its panic is contained.
+    /// Sets what is called on each new thread, before anything else. Its panics are ignored.
     #[must_use]
     pub fn on_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_start = Some(Arc::new(f));
         self
     }
 
-    /// Calls `f` on each thread, after everything else. Its panic is contained.
+    /// Sets what is called on each thread, after everything else. Its panics are ignored.
     #[must_use]
     pub fn on_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_stop = Some(Arc::new(f));
         self
     }
 
-    /// Gives the threads this share of the machine's priorities, from 0 to 99.
+    /// Sets the priority of the threads, from 0 to 99.
     ///
-    /// Where the system does not allow it, the threads run as they are.
+    /// Has no effect where the system does not allow it.
     #[cfg(feature = "priority")]
     #[must_use]
     pub fn priority(mut self, level: u8) -> Self {
@@ -206,14 +205,14 @@ impl DefaultThreadFactory {
         self
     }
 
-    /// Keeps the threads on these cores, given by number, in turn; numbers of no core are left out.
+    /// Pins the threads to these cores in turn, by number; numbers of cores that do not exist are
+    /// ignored.
     ///
-    /// Where the system does not allow it, the threads run as they are.
+    /// Has no effect where the system does not allow it.
     #[cfg(feature = "affinity")]
     #[must_use]
     pub fn affinity(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
-        // The system's own list decides: setting a core that does not exist is not an error there
-        // but undefined.
+        // Checked against the system's list: pinning to a core that does not exist is undefined.
         let known = core_affinity::get_core_ids().unwrap_or_default();
         let cores = cores.into_iter().filter_map(|id| {
             let core = core_affinity::CoreId { id };
@@ -224,8 +223,8 @@ impl DefaultThreadFactory {
         self
     }
 
-    /// Applies to the current thread what only the thread itself can apply.
-    fn settle_in(&self, number: u64) {
+    /// Applies the settings that only the thread itself can apply.
+    fn set_up_thread(&self, number: u64) {
         #[cfg(feature = "priority")]
         if let Some(priority) = self.priority {
             let _ = thread_priority::set_current_thread_priority(priority);
@@ -250,7 +249,7 @@ impl Default for DefaultThreadFactory {
 
 impl ThreadFactory for DefaultThreadFactory {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.created.fetch_add(1, Ordering::Relaxed) + 1;
         let mut builder =
             thread::Builder::new().name(format!("{}-{}-{number}", self.prefix, self.kind));
         if let Some(bytes) = self.stack_size {
@@ -258,7 +257,7 @@ impl ThreadFactory for DefaultThreadFactory {
         }
         let this = self.clone();
         let thread = builder.spawn(move || {
-            this.settle_in(number);
+            this.set_up_thread(number);
             body.run();
             if let Some(on_stop) = &this.on_stop {
                 ignore_panic(|| on_stop());

@@ -27,7 +27,10 @@ use crate::unwind::ignore_panic;
 ///     let pool = CloseOnDrop::new(executors::fixed_thread_pool(2).unwrap());
 ///     for _ in 0..10 {
 ///         let runs = Arc::clone(&runs);
-///         pool.execute(move || drop(runs.fetch_add(1, Ordering::Relaxed))).unwrap();
+///         pool.execute(move || {
+///             runs.fetch_add(1, Ordering::Relaxed);
+///         })
+///         .unwrap();
 ///     }
 /// }
 /// assert_eq!(runs.load(Ordering::Relaxed), 10);

@@ -1,4 +1,4 @@
-//! Runs each task where it is submitted.
+//! An executor that runs each task on the thread of its submitter.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::Task;
 use crate::termination::Termination;
 
-/// Runs each task on the thread that submits it, before the submission returns.
+/// An executor that runs each task on the thread that submits it, before the submission returns.
 ///
-/// For tests, and where the same code is to run with and without threads. A task without a handle
-/// that panics does so in the submitter.
+/// For tests, and for code that runs with and without threads. A panic of a task without a handle
+/// reaches the submitter.
 ///
 /// ```
 /// use windlass::executors::DirectExecutor;
@@ -24,7 +24,7 @@ use crate::termination::Termination;
 /// ```
 #[derive(Debug, Default)]
 pub struct DirectExecutor {
-    /// Tasks that run, twice, and one more once it is shut down.
+    /// Twice the number of running tasks, plus one once it is shut down.
     state: AtomicUsize,
     termination: Termination,
 }
@@ -37,7 +37,7 @@ impl UnwindSafe for DirectExecutor {}
 impl RefUnwindSafe for DirectExecutor {}
 
 impl DirectExecutor {
-    /// Makes an executor that takes tasks.
+    /// Creates an executor.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -46,7 +46,7 @@ impl DirectExecutor {
 
 impl Executor for DirectExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        /// Counts the task as ended even if it panics.
+        /// Counts the end of the task, also by a panic.
         struct Ended<'a>(&'a DirectExecutor);
         impl Drop for Ended<'_> {
             fn drop(&mut self) {
@@ -76,8 +76,8 @@ impl ExecutorService for DirectExecutor {
         }
     }
 
-    /// As [`shutdown`](ExecutorService::shutdown): nothing ever waits here, and what runs belongs
-    /// to its submitters.
+    /// Does the same as [`shutdown`](ExecutorService::shutdown): nothing is ever queued, and what
+    /// runs belongs to its submitters. Returns no tasks.
     fn shutdown_now(&self) -> Vec<Task> {
         self.shutdown();
         Vec::new()

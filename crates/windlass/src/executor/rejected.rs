@@ -1,24 +1,23 @@
-//! A task that was refused, and why.
+//! A task that was rejected, and why.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::task::{Task, TaskHandle};
 
-/// A task that an executor did not take, handed back.
+/// A task that an executor did not accept.
 ///
-/// `H` is what belongs to the task and comes back with it: the handle, where a submission was
-/// refused that would have given one.
+/// `H` is the handle of the task, where the submission would have returned one.
 ///
 /// ```
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(1).unwrap();
 /// pool.shutdown();
-/// let refused = pool.submit(|| 42).unwrap_err();
-/// let (task, mut handle) = refused.into_parts();
+/// let rejected = pool.submit(|| 42).unwrap_err();
+/// let (task, handle) = rejected.into_parts();
 /// task.run();
-/// assert_eq!(handle.get().unwrap(), 42);
+/// assert_eq!(handle.join().unwrap(), 42);
 /// ```
 #[doc(alias = "RejectedExecutionException")]
 pub struct RejectedExecution<H = ()> {
@@ -29,7 +28,7 @@ pub struct RejectedExecution<H = ()> {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// Why a task was refused.
+/// Why a task was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectionReason {
@@ -47,12 +46,12 @@ pub enum RejectionReason {
     ZeroPeriod,
     /// A calendar has no time in the future.
     NeverDue,
-    /// A handler of the user's refused it for a reason of its own.
+    /// A handler of the user's rejected it for a reason of its own.
     Other,
 }
 
 impl RejectedExecution {
-    /// A refusal of this task.
+    /// Creates the rejection of this task.
     #[must_use]
     pub fn new(task: Task, reason: RejectionReason) -> Self {
         Self {
@@ -64,27 +63,27 @@ impl RejectedExecution {
         }
     }
 
-    /// Adds what the executor looked like at that moment.
+    /// Adds a description of the executor and its state.
     #[must_use]
     pub fn with_executor(mut self, description: impl Into<Box<str>>) -> Self {
         self.executor = Some(description.into());
         self
     }
 
-    /// Adds what lies behind the refusal.
+    /// Adds the error that caused the rejection.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The same refusal, of another task.
+    /// Replaces the task.
     pub(crate) fn replace_task(mut self, task: Task) -> Self {
         self.task = task;
         self
     }
 
-    /// Puts the handle of the task with it.
+    /// Adds the handle of the task.
     pub(crate) fn with_handle<H>(self, handle: H) -> RejectedExecution<H> {
         let Self {
             task,
@@ -104,12 +103,12 @@ impl RejectedExecution {
 }
 
 impl<H> RejectedExecution<H> {
-    /// The task, to be tried again or run in place.
+    /// Returns the task, to be submitted again or run in place.
     pub fn into_task(self) -> Task {
         self.task
     }
 
-    /// The task and what came with it.
+    /// Returns the task and its handle.
     pub fn into_parts(self) -> (Task, H) {
         (self.task, self.handle)
     }
@@ -166,18 +165,48 @@ impl<H> RejectedExecution<H> {
         }
     }
 
-    /// The task.
+    /// Returns a reference to the task.
     pub const fn task(&self) -> &Task {
         &self.task
     }
 
-    /// Why it was refused.
+    /// Returns why the task was rejected.
     #[must_use]
     pub const fn reason(&self) -> RejectionReason {
         self.reason
     }
 
-    /// What the executor looked like at that moment, where it said so.
+    /// Whether the executor was shut down.
+    #[must_use]
+    pub const fn is_shutdown(&self) -> bool {
+        matches!(self.reason, RejectionReason::Shutdown)
+    }
+
+    /// Whether the queue was full and no worker could be added.
+    #[must_use]
+    pub const fn is_saturated(&self) -> bool {
+        matches!(self.reason, RejectionReason::Saturated)
+    }
+
+    /// Whether a thread was needed and could not be created.
+    #[must_use]
+    pub const fn is_no_thread(&self) -> bool {
+        matches!(self.reason, RejectionReason::NoThread)
+    }
+
+    /// Whether the time limit of the policy passed.
+    #[must_use]
+    pub const fn is_timed_out(&self) -> bool {
+        matches!(self.reason, RejectionReason::TimedOut)
+    }
+
+    /// Whether the submitter was interrupted while it waited for room.
+    #[must_use]
+    pub const fn is_interrupted(&self) -> bool {
+        matches!(self.reason, RejectionReason::Interrupted)
+    }
+
+    /// Returns the description of the executor and its state, if it gave one.
     #[must_use]
     pub fn executor(&self) -> Option<&str> {
         self.executor.as_deref()

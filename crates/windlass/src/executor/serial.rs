@@ -1,4 +1,7 @@
-//! One task at a time, in order, on the threads of another executor.
+//! An executor that runs one task at a time, in order, on the threads of another executor.
+//!
+//! At most one *runner* is submitted to the other executor at a time: a task that runs the first
+//! queued task and then submits the next runner.
 
 use std::collections::VecDeque;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -11,12 +14,13 @@ use crate::sync::Mutex;
 use crate::task::{Cancellation, Task, TaskBuilder};
 use crate::unwind::{catch, discard_payload};
 
-/// Runs its tasks one after the other, in the order of submission, on another executor's threads.
+/// An executor that runs its tasks one after the other, in the order of submission, on the threads of
+/// another executor.
 ///
-/// Each task sees what the one before it did. The threads belong to the other executor: it is
-/// borrowed for one task at a time, so many serial executors can share a small pool. Where it has
-/// no room for the next task, that task runs where the last one did. Where it is shut down, the
-/// tasks that wait here are cancelled.
+/// Each task sees what the one before it did. A thread of the other executor is used for one task at
+/// a time, so many serial executors can share a small pool. If the other executor has no room for the
+/// next task, that task runs on the thread of the last one. If it is shut down, the queued tasks are
+/// cancelled.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -46,16 +50,16 @@ struct Inner<E> {
     state: Mutex<State>,
 }
 
-/// Runners have numbers, so that the end of one is not taken for the end of a later one.
+/// Runners are numbered, so that the drop of one is not mistaken for the drop of a later one.
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Task>,
-    /// The runner that is with the other executor, or on its way there.
+    /// The runner that was submitted, or is being submitted, to the other executor.
     runner: Option<u64>,
     last_runner: u64,
-    /// The runner that another runner is just handing over.
+    /// The runner that another runner is just submitting.
     submitting: Option<u64>,
-    /// A runner that the other executor ran while it was being handed over, on the same thread.
+    /// A runner that the other executor ran during its submission, on the same thread.
     ran_inline: Option<u64>,
 }
 
@@ -68,7 +72,7 @@ impl State {
 }
 
 impl<E: Executor + 'static> SerialExecutor<E> {
-    /// Makes a serial executor on top of another one.
+    /// Creates a serial executor on top of another one.
     pub fn new(executor: E) -> Self {
         Self(Arc::new(Inner {
             executor,
@@ -76,13 +80,13 @@ impl<E: Executor + 'static> SerialExecutor<E> {
         }))
     }
 
-    /// The executor on whose threads the tasks run.
+    /// Returns the executor on whose threads the tasks run.
     #[must_use]
     pub fn executor(&self) -> &E {
         &self.0.executor
     }
 
-    /// How many tasks wait for their turn.
+    /// Returns how many tasks are queued.
     #[must_use]
     pub fn queue_len(&self) -> usize {
         self.0.state.lock().queue.len()
@@ -100,10 +104,10 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
             }
             state.new_runner()
         };
-        let Err(refused) = self.0.submit_runner(number, None) else {
+        let Err(rejected) = self.0.submit_runner(number, None) else {
             return Ok(());
         };
-        // Nobody will run what waits: this task goes back, the others have no runner either.
+        // Nobody will run the queued tasks: this one is returned, the others are cancelled.
         let mut mine = None;
         for task in self.0.take_queued(number) {
             if task.id() == id {
@@ -113,7 +117,7 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
             }
         }
         match mine {
-            Some(task) => Err(refused.replace_task(task)),
+            Some(task) => Err(rejected.replace_task(task)),
             None => Ok(()),
         }
     }
@@ -124,7 +128,7 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
 }
 
 impl<E: Executor + 'static> Inner<E> {
-    /// Gives the other executor a task that runs the first queued task.
+    /// Submits a runner to the other executor.
     fn submit_runner(
         self: &Arc<Self>,
         number: u64,
@@ -138,7 +142,7 @@ impl<E: Executor + 'static> Inner<E> {
         self.executor.execute_task(Task::new(move || runner.run()))
     }
 
-    /// Takes all that waits, if it waits for this runner, which will not come.
+    /// Takes all queued tasks, if they wait for this runner, which will not run.
     fn take_queued(&self, number: u64) -> VecDeque<Task> {
         let mut state = self.state.lock();
         if state.runner != Some(number) {
@@ -148,7 +152,7 @@ impl<E: Executor + 'static> Inner<E> {
         std::mem::take(&mut state.queue)
     }
 
-    /// Runs the first queued task, and then those for which no other thread is to be had.
+    /// Runs the first queued task, and then those for which the other executor has no thread.
     fn run_tasks(self: &Arc<Self>) {
         let mut panic = None;
         loop {
@@ -168,10 +172,10 @@ impl<E: Executor + 'static> Inner<E> {
         }
     }
 
-    /// Sends a runner for what still waits; true if this thread has to be it.
-    ///
-    /// So it is where the other executor runs tasks in place: calling itself recursively
-    /// would take stack for each task in it.
+    /// Submits a runner for the rest of the queue; returns true if this thread has to continue itself:
+    /// the other executor has no room, or runs tasks on the submitter's thread. There a runner that
+    /// ran the next task inside its submission would need stack for each queued task.
+    #[must_use]
     fn continue_elsewhere(self: &Arc<Self>) -> bool {
         let number = {
             let mut state = self.state.lock();
@@ -192,16 +196,16 @@ impl<E: Executor + 'static> Inner<E> {
                 .take_if(|inline| *inline == number)
                 .is_some()
         };
-        let Err(refused) = sent else {
+        let Err(rejected) = sent else {
             return ran_inline;
         };
-        if refused.reason() == RejectionReason::Shutdown {
+        if rejected.reason() == RejectionReason::Shutdown {
             for task in self.take_queued(number) {
                 task.abandon(Cancellation::Shutdown);
             }
             return false;
         }
-        // Under a new number, so that the refused runner can be dropped.
+        // Under a new number, so that the drop of the rejected runner has no effect.
         let mut state = self.state.lock();
         let is_mine = state.runner == Some(number);
         if is_mine {
@@ -215,7 +219,7 @@ impl<E: Executor + 'static> Inner<E> {
 struct Runner<E: Executor + 'static> {
     inner: Option<Arc<Inner<E>>>,
     number: u64,
-    /// The thread of the runner that sends this one.
+    /// The thread of the runner that submits this one.
     submitter: Option<Arc<ThreadContext>>,
 }
 
@@ -229,7 +233,8 @@ impl<E: Executor + 'static> Runner<E> {
         }
     }
 
-    /// Whether the other executor runs this in place; then the submitter is told to go on itself.
+    /// Whether the other executor runs this during its submission, on the same thread; then the
+    /// submitter continues itself.
     fn runs_inline(&self, inner: &Inner<E>) -> bool {
         let Some(submitter) = &self.submitter else {
             return false;
@@ -244,7 +249,7 @@ impl<E: Executor + 'static> Runner<E> {
     }
 }
 
-/// The other executor threw the runner away: what waits for it will not run either.
+/// The other executor dropped the runner without running it: the queued tasks are cancelled.
 impl<E: Executor + 'static> Drop for Runner<E> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
@@ -265,7 +270,7 @@ mod models {
     use crate::sync::{Mutex, model, thread};
     use crate::task::Task;
 
-    /// Keeps its tasks for whoever runs them.
+    /// An executor whose tasks are run by whoever calls `run_all`.
     #[derive(Default)]
     struct TaskStack(Mutex<Vec<Task>>);
 
@@ -311,7 +316,7 @@ mod models {
             }
             stack.run_all();
             worker.join().unwrap();
-            // What the worker handed over after this thread had found the stack empty.
+            // What the worker has submitted after this thread found the stack empty.
             stack.run_all();
             assert_eq!(ended.load(Ordering::SeqCst), 2);
         });

@@ -7,9 +7,9 @@ use super::rejected::RejectedExecution;
 use crate::interrupt::{self, Interrupted};
 use crate::task::{Task, TaskBuilder};
 
-/// Runs tasks: at some later time, on whatever thread it chooses, each at most once.
+/// An object that runs submitted tasks, each at most once, at a time and on a thread of its choice.
 ///
-/// What a submitter did before is visible to the task.
+/// What a submitter did before the submission is visible to the task.
 ///
 /// ```
 /// use windlass::RejectedExecution;
@@ -30,55 +30,55 @@ use crate::task::{Task, TaskBuilder};
 /// assert_eq!(sum.get().unwrap(), 3);
 /// ```
 pub trait Executor: Send + Sync {
-    /// Takes the task, to run it.
+    /// Accepts the task, to run it.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task. A policy that drops tasks silently answers `Ok`; the
-    /// handle of such a task reports that it was cancelled, and why.
+    /// [`RejectedExecution`], with the task. A policy that drops tasks silently returns `Ok`; the
+    /// handle of such a task completes as cancelled, with the reason.
     #[doc(alias = "execute")]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution>;
 
-    /// Completes what a task is to carry before it is made.
+    /// Completes the builder of a task.
     ///
-    /// All submissions of closures go through this step, so an executor can give its tasks names,
-    /// priorities, or a state that is found again in queues, hooks and handed-back tasks.
+    /// Every submission of a closure calls it, so an executor can give its tasks names, priorities, or
+    /// an attachment that queues, hooks and rejections show.
     #[doc(alias = "newTaskFor")]
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         task
     }
 }
 
-/// An executor with a life that can be ended.
+/// An executor that can be shut down.
 ///
-/// Running; then shut down: nothing new is taken, what was taken is finished; then terminated:
-/// nothing runs any more and nothing will.
+/// It runs; then it is shut down: it accepts nothing new and finishes what it has accepted; then it
+/// is terminated: nothing runs any more.
 pub trait ExecutorService: Executor {
-    /// Takes nothing new from now on; what was taken is still run. Does not wait.
+    /// Accepts nothing new from now on; what was accepted is still run. Does not wait.
     fn shutdown(&self);
 
-    /// Takes nothing new, interrupts what runs, and hands back the tasks that never started, in
-    /// queue order.
+    /// Accepts nothing new, interrupts what runs, and returns the tasks that never started, in queue
+    /// order.
     ///
-    /// They are pending while you hold them; run them, pass them on, or drop them, which completes
-    /// their handles as cancelled.
+    /// They stay pending: run them, submit them elsewhere, or drop them, which completes their handles
+    /// as cancelled.
     fn shutdown_now(&self) -> Vec<Task>;
 
-    /// Whether shutdown has been asked for.
+    /// Whether it was shut down.
     fn is_shutdown(&self) -> bool;
 
-    /// Whether everything has ended after a shutdown.
+    /// Whether it was shut down and everything has ended.
     fn is_terminated(&self) -> bool;
 
-    /// Waits until everything has ended after a shutdown, but no longer than `timeout`; says
-    /// whether it has.
+    /// Waits until everything has ended after a shutdown, no longer than `timeout`; returns whether it
+    /// has.
     ///
     /// # Errors
     ///
-    /// [`Interrupted`], if it had to wait.
+    /// [`Interrupted`], if the thread was interrupted while it had to wait.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted>;
 
-    /// Whether shutdown has been asked for and not everything has ended yet.
+    /// Whether it was shut down and not everything has ended.
     fn is_terminating(&self) -> bool {
         self.is_shutdown() && !self.is_terminated()
     }
@@ -90,13 +90,13 @@ pub trait ExecutorService: Executor {
     ///
     /// # Deadlocks
     ///
-    /// Waits for ever for a task that never ends, and so for itself if called inside a task.
+    /// Waits forever for a task that never ends, and so for itself if called inside a task.
     fn close(&self) {
         close(self);
     }
 }
 
-/// What [`ExecutorService::close`] does unless an executor does it otherwise.
+/// The default of [`ExecutorService::close`].
 pub(crate) fn close<E: ExecutorService + ?Sized>(executor: &E) {
     let mut interrupted = false;
     executor.shutdown();
@@ -117,8 +117,8 @@ pub(crate) fn close<E: ExecutorService + ?Sized>(executor: &E) {
     }
 }
 
-/// Passes both traits on to what a pointer points to.
-macro_rules! pass_on {
+/// Implements both traits for a pointer to an executor.
+macro_rules! forward {
     ($($pointer:ty),*) => {$(
         impl<E: Executor + ?Sized> Executor for $pointer {
             fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
@@ -155,4 +155,4 @@ macro_rules! pass_on {
     )*};
 }
 
-pass_on!(&E, Arc<E>, Box<E>);
+forward!(&E, Arc<E>, Box<E>);

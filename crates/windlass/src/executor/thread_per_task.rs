@@ -1,4 +1,4 @@
-//! A new thread for every task.
+//! An executor that starts a thread for every task.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::termination::Termination;
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadBody, ThreadFactory};
 use crate::unwind::{catch, discard_payload};
 
-/// Starts a thread for every task, without any bound.
+/// An executor that starts a thread for every task, without any bound.
 ///
-/// For few and long tasks. A task whose thread cannot be made is refused. The threads read the clock
-/// of the thread that made the executor.
+/// For few and long tasks. A task whose thread cannot be created is rejected. The threads read the
+/// clock of the thread that created the executor.
 ///
 /// ```
 /// use windlass::executors::ThreadPerTaskExecutor;
@@ -49,7 +49,7 @@ struct State {
     next_id: u64,
 }
 
-/// A task that runs or is about to, and its thread once that is known. Not by the task's id: a
+/// A task that runs or is about to, and its thread once that runs. It has an id of its own, since a
 /// `FutureTask` can be here more than once.
 #[derive(Debug)]
 struct Entry {
@@ -57,7 +57,7 @@ struct Entry {
     thread: Option<Arc<ThreadContext>>,
 }
 
-/// A task on its way to its thread.
+/// What the thread of a task runs.
 struct Launch {
     shared: Arc<Shared>,
     id: u64,
@@ -66,13 +66,13 @@ struct Launch {
 
 #[derive(Debug)]
 enum PendingTask {
-    /// The factory has not answered yet.
+    /// The factory has not returned.
     Requested(Task),
     /// The factory returned `Ok`.
     Accepted(Task),
-    /// The factory dropped what the thread was to run, before it answered.
+    /// The factory dropped the body of the thread before it returned.
     Dropped(Task),
-    /// The thread has it, or nobody will.
+    /// The thread has it, or it was dropped or returned.
     Taken,
 }
 
@@ -81,13 +81,13 @@ impl UnwindSafe for ThreadPerTaskExecutor {}
 impl RefUnwindSafe for ThreadPerTaskExecutor {}
 
 impl ThreadPerTaskExecutor {
-    /// Makes an executor with the default threads.
+    /// Creates an executor with the default thread factory.
     #[must_use]
     pub fn new() -> Self {
         Self::with_factory(DefaultThreadFactory::new())
     }
 
-    /// Makes an executor whose threads come from this factory.
+    /// Creates an executor with this thread factory.
     #[must_use]
     pub fn with_factory(factory: impl ThreadFactory + 'static) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl ThreadPerTaskExecutor {
         }
     }
 
-    /// How many tasks run right now.
+    /// Returns how many tasks run now.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         self.shared.state.lock().live.len()
@@ -113,7 +113,7 @@ impl Default for ThreadPerTaskExecutor {
 }
 
 impl Shared {
-    /// Enters a task, unless none is taken any more.
+    /// Registers a task, unless the executor is shut down.
     fn register(&self) -> Option<u64> {
         let mut state = self.state.lock();
         if state.shutdown {
@@ -167,8 +167,8 @@ impl Launch {
     }
 }
 
-/// The factory dropped the body. Before its answer, the submitter sees to the rest; after it
-/// returned `Ok`, the task is dropped here.
+/// The factory dropped the body of the thread. Before it returned, the submitter takes the task back;
+/// after it returned `Ok`, the task is dropped here.
 impl Drop for Launch {
     fn drop(&mut self) {
         let accepted = {
@@ -247,7 +247,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
         }
     }
 
-    /// Interrupts every task; none ever waits, so the list is empty.
+    /// Interrupts every task. None is ever queued, so none is returned.
     fn shutdown_now(&self) -> Vec<Task> {
         let threads: Vec<_> = {
             let mut state = self.shared.state.lock();
@@ -279,7 +279,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
     }
 }
 
-/// As for every executor of Windlass: the last handle shuts down, and does not wait.
+/// Shuts down, without waiting, as every executor does with its last handle.
 impl Drop for ThreadPerTaskExecutor {
     fn drop(&mut self) {
         self.shutdown();

@@ -1,8 +1,8 @@
 //! The pool's control word: its run state and its worker count, in one atomic.
 //!
-//! The two must change together: a worker may only be added while the pool still takes tasks, and
-//! the pool may only become `Tidying` once no worker is left. Packing them makes each such rule a
-//! single compare-exchange, so neither needs the roster's lock.
+//! The two change together: a worker is added only while the pool accepts or still runs tasks, and
+//! the pool becomes `Tidying` only when no worker is left. Packed, each such rule is a single
+//! compare-exchange, and neither needs the roster's lock.
 //!
 //! ```text
 //!   Running ──shutdown──▶ Shutdown ──queue and pool empty──▶ Tidying ──hook ran──▶ Terminated
@@ -10,26 +10,26 @@
 //!      └────shutdown_now─────┴──────────▶ Stop ──pool empty─────┘
 //! ```
 //!
-//! The state only moves to the right. The count includes workers whose thread is still being made.
+//! The state only moves to the right. The count includes workers whose thread is still being created.
 //!
-//! Everything here is `SeqCst`. The rules of admission and shutdown are of the form "I wrote my
-//! place, now I read yours" (a task is queued, then the state is looked at again; the state is
-//! changed, then the queue is looked at), and one of both sides must see the other.
+//! Everything here is `SeqCst`. Admission writes the queue and then reads the state; shutdown writes
+//! the state and then reads the queue. At least one of the two must see the other's write (store
+//! buffering), which weaker orderings do not guarantee.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a pool's life has come.
+/// The run state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RunState {
-    /// Takes tasks and runs them.
+    /// Accepts tasks and runs them.
     Running = 0,
-    /// Takes no tasks, runs what is queued.
+    /// Accepts no tasks, runs what is queued.
     Shutdown = 1,
-    /// Takes no tasks, runs none, interrupts those that run.
+    /// Accepts no tasks, starts none, interrupts those that run.
     Stop = 2,
     /// No worker is left; the `terminated` hook runs.
     Tidying = 3,
-    /// Over.
+    /// The hook has returned.
     Terminated = 4,
 }
 
@@ -45,13 +45,13 @@ const STATES: [RunState; 5] = [
 const COUNT_BITS: u32 = 29;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
-/// The most workers that a pool can have.
+/// The maximum number of workers of any pool.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
 #[derive(Debug)]
 pub(crate) struct Ctl(AtomicU64);
 
-/// The control word at one moment.
+/// A snapshot of the control word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CtlSnapshot(u64);
 
@@ -74,7 +74,7 @@ impl CtlSnapshot {
         self.0 >> COUNT_BITS == RunState::Running as u64
     }
 
-    /// Whether queued tasks are not to be run any more.
+    /// Whether queued tasks are not run any more.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 >> COUNT_BITS >= RunState::Stop as u64
@@ -91,22 +91,24 @@ impl Ctl {
         CtlSnapshot(self.0.load(Ordering::SeqCst))
     }
 
-    /// Counts one worker more, if the word is still what it was.
+    /// Adds one worker, if the word is unchanged since `seen`.
+    #[must_use]
     pub(crate) fn try_add_worker(&self, seen: CtlSnapshot) -> bool {
         self.exchange(seen, CtlSnapshot(seen.0 + 1))
     }
 
-    /// Counts one worker less, if the word is still what it was.
+    /// Removes one worker, if the word is unchanged since `seen`.
+    #[must_use]
     pub(crate) fn try_remove_worker(&self, seen: CtlSnapshot) -> bool {
         self.exchange(seen, CtlSnapshot(seen.0 - 1))
     }
 
-    /// Counts one worker less.
+    /// Removes one worker.
     pub(crate) fn remove_worker(&self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Moves on to `state`, unless the pool is there or further already.
+    /// Moves on to `state`, unless the pool is there or further.
     pub(crate) fn advance_to(&self, state: RunState) {
         let _ = self
             .0
@@ -116,7 +118,8 @@ impl Ctl {
             });
     }
 
-    /// Becomes `Tidying`, if the word is still what it was; then nobody else does.
+    /// Becomes `Tidying`, if the word is unchanged since `seen`; then nobody else does.
+    #[must_use]
     pub(crate) fn try_tidy(&self, seen: CtlSnapshot) -> bool {
         self.exchange(seen, CtlSnapshot::new(RunState::Tidying, 0))
     }
@@ -136,8 +139,8 @@ mod tests {
     fn state_and_count_do_not_touch_each_other() {
         for state in STATES {
             for workers in [0, 1, MAX_WORKERS - 1, MAX_WORKERS] {
-                let moment = CtlSnapshot::new(state, workers);
-                assert_eq!((moment.state(), moment.workers()), (state, workers));
+                let snapshot = CtlSnapshot::new(state, workers);
+                assert_eq!((snapshot.state(), snapshot.workers()), (state, workers));
             }
         }
     }
@@ -153,8 +156,8 @@ mod tests {
     #[test]
     fn only_running_takes_tasks_and_from_stop_on_none_is_run() {
         let judged = STATES.map(|state| {
-            let moment = CtlSnapshot::new(state, 3);
-            (moment.is_running(), moment.is_stopped())
+            let snapshot = CtlSnapshot::new(state, 3);
+            (snapshot.is_running(), snapshot.is_stopped())
         });
         let (takes, runs, stopped) = ((true, false), (false, false), (false, true));
         assert_eq!(judged, [takes, runs, stopped, stopped, stopped]);

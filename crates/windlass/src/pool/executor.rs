@@ -18,15 +18,16 @@ use crate::sync::mutant;
 use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
 use crate::thread_factory::{self, ThreadFactory};
 
-/// A pool of worker threads with core and maximum size, keep-alive, any work queue, rejection
-/// policies, hooks, and everything changeable while it runs.
+/// A pool of worker threads with a core and a maximum size, a keep-alive time, any work queue,
+/// rejection policies and hooks; most settings can change while it runs.
 ///
-/// A submitted task starts a new worker while there are fewer than core; else it is queued; else,
-/// if the queue refuses it, it starts a worker beyond core; else it goes to the rejection handler.
-/// So with an unbounded queue there are never more workers than core.
+/// A submitted task starts a worker while there are fewer than core; else it is queued; else, if the
+/// queue refuses it, it starts a worker beyond core; else the rejection handler is called. So with
+/// an unbounded queue there are never more workers than core.
 ///
-/// Cloning gives another handle to the same pool. **When the last handle is dropped the pool is
-/// shut down**: in order, without waiting; what was taken is still run. [`close`] waits.
+/// A clone is another handle to the same pool. **When the last handle is dropped the pool is shut
+/// down**, without waiting; what was accepted is still run, unless the process ends first. [`close`]
+/// waits, and [`CloseOnDrop`](crate::CloseOnDrop) does so when it is dropped.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -42,12 +43,11 @@ use crate::thread_factory::{self, ThreadFactory};
 #[derive(Clone)]
 pub struct ThreadPoolExecutor(Arc<Handle>);
 
-/// What user code leaves behind when it panics inside a pool is never seen half changed: the pool's
-/// own state is behind atomics and locks that no user code runs under.
+/// The pool's own state is behind atomics and locks that no user code runs under.
 impl UnwindSafe for ThreadPoolExecutor {}
 impl RefUnwindSafe for ThreadPoolExecutor {}
 
-/// What the clones share; workers do not, so its drop means that no user is left.
+/// What the clones share, and workers do not: it is dropped with the last handle.
 struct Handle(Arc<Shared>);
 
 impl Drop for Handle {
@@ -73,72 +73,79 @@ impl ThreadPoolExecutor {
         self.shared().name()
     }
 
-    /// All figures at one moment.
+    /// Returns a snapshot of all figures.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         self.shared().stats()
     }
 
-    /// Workers whose threads are there.
+    /// Returns the number of workers that have a thread.
     #[must_use]
+    #[doc(alias = "getPoolSize")]
     pub fn pool_size(&self) -> usize {
         self.stats().pool_size
     }
 
-    /// Workers that are busy with a task.
+    /// Returns the number of workers that run a task.
     #[must_use]
+    #[doc(alias = "getActiveCount")]
     pub fn active_count(&self) -> usize {
         self.stats().active_count
     }
 
-    /// The most workers there ever were.
+    /// Returns the largest number of workers so far.
     #[must_use]
+    #[doc(alias = "getLargestPoolSize")]
     pub fn largest_pool_size(&self) -> usize {
         self.stats().largest_pool_size
     }
 
-    /// All tasks ever taken, as far as they have not been removed: completed, active and queued.
+    /// Returns the number of all tasks accepted so far and not removed: completed, active and
+    /// queued.
     #[must_use]
+    #[doc(alias = "getTaskCount")]
     pub fn task_count(&self) -> u64 {
         self.stats().task_count
     }
 
-    /// Tasks that have ended, in whatever way.
+    /// Returns the number of tasks that have ended, in whatever way.
     #[must_use]
+    #[doc(alias = "getCompletedTaskCount")]
     pub fn completed_task_count(&self) -> u64 {
         self.stats().completed_task_count
     }
 
-    /// How often a task could not be taken and was left to the rejection handler.
+    /// Returns how often the pool could not accept a task and called the rejection handler.
     #[must_use]
     pub fn rejected_count(&self) -> u64 {
         self.shared().rejections()
     }
 }
 
-/// What can be changed while the pool runs.
+/// Settings, which can change while the pool runs.
 impl ThreadPoolExecutor {
-    /// Workers that are kept even when idle.
+    /// Returns how many workers are kept even when idle.
     #[must_use]
+    #[doc(alias = "getCorePoolSize")]
     pub fn core_pool_size(&self) -> usize {
         self.shared().settings.core()
     }
 
-    /// Changes how many workers are kept even when idle.
+    /// Sets how many workers are kept even when idle.
     ///
-    /// More: new workers are started at once for what is queued. Fewer: idle workers beyond it end
-    /// when their keep-alive is over; see [`retire_idle`](Self::retire_idle).
+    /// A larger size starts workers at once for what is queued. With a smaller one, idle workers
+    /// beyond it end after their keep-alive time; see [`retire_idle`](Self::retire_idle).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::CoreExceedsMaximum`], and nothing is changed.
+    /// [`ConfigError::CoreExceedsMaximum`]; nothing is changed.
     pub fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError> {
         let shared = self.shared();
         let former = shared.settings.change(|new| new.core = size)?;
         if shared.ctl.load().workers() > size {
             shared.roster.nudge_all();
         } else if size > former.core && !mutant!("pool_grows_for_nobody") {
-            // As many as there is work for; it may be done before all of them are there.
+            // No more than there are tasks, which may be done before all have started.
             for _ in 0..shared.queue.len().min(size - former.core) {
                 if shared.add_worker(None, SizeLimit::Core).is_err() || shared.queue.is_empty() {
                     break;
@@ -148,14 +155,15 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// The most workers there may be.
+    /// Returns the maximum number of workers.
     #[must_use]
+    #[doc(alias = "getMaximumPoolSize")]
     pub fn maximum_pool_size(&self) -> usize {
         self.shared().settings.maximum()
     }
 
-    /// Changes how many workers there may be. Surplus workers end at once if they are idle, else
-    /// after their task.
+    /// Sets the maximum number of workers. Surplus workers end at once if they are idle, else after
+    /// their task.
     ///
     /// # Errors
     ///
@@ -170,14 +178,15 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// How long a worker beyond core waits for a task before it ends.
+    /// Returns how long a worker beyond core waits for a task before it ends.
     #[must_use]
+    #[doc(alias = "getKeepAliveTime")]
     pub fn keep_alive(&self) -> Duration {
         self.shared().settings.keep_alive()
     }
 
-    /// Changes how long a worker beyond core waits for a task before it ends; a shorter time counts
-    /// for workers that wait already.
+    /// Sets how long a worker beyond core waits for a task before it ends; a shorter time takes
+    /// effect on workers that already wait.
     ///
     /// # Errors
     ///
@@ -191,17 +200,17 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// Whether core workers end too when they have waited for as long as keep-alive.
+    /// Whether core workers end too when they are idle for the keep-alive time.
     #[must_use]
     pub fn allows_core_thread_timeout(&self) -> bool {
         self.shared().settings.core_timeout()
     }
 
-    /// Changes whether core workers end too when they have waited for as long as keep-alive.
+    /// Sets whether core workers end too when they are idle for the keep-alive time.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::ZeroKeepAlive`] if keep-alive is zero; nothing is changed.
+    /// [`ConfigError::ZeroKeepAlive`] if the keep-alive time is zero; nothing is changed.
     #[doc(alias = "allowCoreThreadTimeOut")]
     pub fn set_allow_core_thread_timeout(&self, allow: bool) -> Result<(), ConfigError> {
         let shared = self.shared();
@@ -212,30 +221,32 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// What makes the threads.
+    /// Returns what creates the threads.
     #[must_use]
+    #[doc(alias = "getThreadFactory")]
     pub fn thread_factory(&self) -> Arc<dyn ThreadFactory> {
         self.shared().factory()
     }
 
-    /// Changes what makes the threads, for those made from now on.
+    /// Sets what creates the threads from now on.
     pub fn set_thread_factory(&self, factory: impl ThreadFactory + 'static) {
         self.shared().set_factory(thread_factory::shared(factory));
     }
 
-    /// What happens to a task that cannot be taken.
+    /// Returns what happens to a task that the pool cannot accept.
     #[must_use]
+    #[doc(alias = "getRejectedExecutionHandler")]
     pub fn rejection_handler(&self) -> Arc<dyn RejectedExecutionHandler> {
         self.shared().handler.with(Arc::clone)
     }
 
-    /// Changes what happens to a task that cannot be taken.
+    /// Sets what happens to a task that the pool cannot accept.
     #[doc(alias = "setRejectedExecutionHandler")]
     pub fn set_rejection_handler(&self, handler: impl RejectedExecutionHandler + 'static) {
         self.shared().handler.set(rejection::shared(handler));
     }
 
-    /// Changes how many tasks may wait, where the queue can; gives the former bound.
+    /// Sets the capacity of the queue, if the queue supports it; returns the former one.
     ///
     /// # Errors
     ///
@@ -246,9 +257,8 @@ impl ThreadPoolExecutor {
         Ok(former)
     }
 
-    /// Ends idle workers beyond core now, without waiting for their keep-alive.
-    ///
-    /// Does not wait for them: each goes as soon as it has learnt of it.
+    /// Ends idle workers beyond core now, before their keep-alive time is over. Does not wait for
+    /// them.
     pub fn retire_idle(&self) {
         let shared = self.shared();
         shared.request_retirement();
@@ -258,33 +268,34 @@ impl ThreadPoolExecutor {
 
 /// Workers and queued tasks.
 impl ThreadPoolExecutor {
-    /// Starts a core worker that waits for tasks; false if all are there.
+    /// Starts a core worker that waits for tasks; returns false if there are enough.
     pub fn prestart_core_thread(&self) -> bool {
         let shared = self.shared();
         shared.ctl.load().workers() < shared.settings.core()
             && shared.add_worker(None, SizeLimit::Core).is_ok()
     }
 
-    /// Starts all core workers, and says how many it started.
+    /// Starts all core workers; returns how many it started.
     pub fn prestart_all_core_threads(&self) -> usize {
-        // No more often than that, should the factory break its promises.
+        // Bounded, should the factory return `Ok` without creating threads.
         let tries = 0..self.core_pool_size();
         let started = tries.take_while(|_| self.shared().add_worker(None, SizeLimit::Core).is_ok());
         started.count()
     }
 
-    /// The queue in which tasks wait for a worker.
+    /// Returns the queue in which tasks wait for a worker.
     ///
-    /// For looking at it. A task put into it by hand is run by a worker that is there, but does not
-    /// start one.
+    /// It is meant for monitoring. A task that is put into it directly is run by a worker if there is
+    /// one, but does not start one.
     #[must_use]
+    #[doc(alias = "getQueue")]
     pub fn queue(&self) -> &dyn BlockingQueue<Task> {
         &*self.shared().queue
     }
 
-    /// Takes a task out of the queue, by its id or handle; `None` if it is not there.
+    /// Removes a task from the queue, by its id or handle; returns `None` if it is not there.
     ///
-    /// It is pending while you hold it; dropping it completes its handle as cancelled.
+    /// The task stays pending; dropping it completes its handle as cancelled.
     pub fn remove(&self, task: impl Into<TaskId>) -> Option<Task> {
         let id = task.into();
         let removed = self
@@ -299,7 +310,7 @@ impl ThreadPoolExecutor {
         removed
     }
 
-    /// Drops the queued tasks that have been cancelled, and says how many there were.
+    /// Drops the queued tasks that have been cancelled; returns how many there were.
     pub fn purge(&self) -> usize {
         let cancelled = self.shared().queue.retain(&mut |task| !task.is_cancelled());
         self.shared().task_count.invalidate();
@@ -345,7 +356,7 @@ impl ExecutorService for ThreadPoolExecutor {
     }
 }
 
-/// In the JDK's words.
+/// In the words of the JDK, with the name of the pool after the `@`.
 impl fmt::Debug for ThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.stats(), f)

@@ -1,4 +1,4 @@
-//! What users hang into the run of every task.
+//! What users are called with around every task.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::task::{Attributes, Failure, Task, TaskId};
 
-/// Called around every task that a pool runs, and at the pool's end.
+/// Methods that a pool calls around every task that it runs, and at its termination.
 ///
-/// All calls come without any lock held, on the thread that they are about; they may use the pool.
-/// A pool without hooks does not pay for them.
+/// They are called without any lock held, on the worker's thread, and may use the pool. A pool
+/// without hooks does not pay for them.
 ///
-/// A panic in `before_execute` keeps the task from running; a panic in either of the first two
-/// costs the worker, which is replaced, and goes to the pool's uncaught-failure handler.
+/// After a panic of `before_execute` the task does not run. A panic of it or of `after_execute` ends
+/// the worker, which is replaced, and goes to the pool's uncaught handler.
 ///
 /// ```
 /// use windlass::pool::{Hooks, Outcome, TaskInfo};
@@ -34,26 +34,25 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// pool.submit(|| ()).unwrap().get().unwrap();
 /// ```
 pub trait Hooks: Send + Sync {
-    /// Whether [`TaskInfo`] is to have times; asked once, when the pool's builder gets
-    /// the hooks.
+    /// Whether [`TaskInfo`] is to have times; called once, by [`Builder::hooks`](super::Builder::hooks).
     ///
-    /// Without them a pool reads no clock for its hooks, and a task needs no place for the moment
-    /// of its submission: such hooks cost little more than their calls.
+    /// Without them a pool reads no clock for its hooks, and a task does not store the time of its
+    /// submission: such hooks cost little more than their calls.
     fn wants_times(&self) -> bool {
         false
     }
 
-    /// The task is about to run on this thread.
+    /// Called before the task runs on this thread.
     fn before_execute(&self, task: &TaskInfo) {
         let _ = task;
     }
 
-    /// The task has ended on this thread; it still counts as active.
+    /// Called after the task has ended on this thread; it still counts as active.
     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
         let _ = (task, outcome);
     }
 
-    /// The pool has ended: no worker is left. Called once.
+    /// Called once, when no worker is left.
     fn terminated(&self) {}
 }
 
@@ -88,7 +87,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What made it fail, if it failed.
+    /// Returns the failure, if the task failed.
     #[must_use]
     pub const fn failure(&self) -> Option<&Failure> {
         match self {
@@ -98,7 +97,7 @@ impl Outcome {
     }
 }
 
-/// What hooks are told about a task.
+/// A description of a task, for hooks.
 #[derive(Clone)]
 pub struct TaskInfo {
     id: TaskId,
@@ -123,19 +122,19 @@ impl TaskInfo {
         self.ran_for = time;
     }
 
-    /// Identifies the task.
+    /// Returns the id of the task.
     #[must_use]
     pub const fn id(&self) -> TaskId {
         self.id
     }
 
-    /// The name that it was built with.
+    /// Returns the name of the task.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.attributes.as_ref()?.name.as_deref()
     }
 
-    /// The priority that it was built with.
+    /// Returns the priority of the task.
     #[must_use]
     pub fn priority(&self) -> i32 {
         self.attributes
@@ -153,20 +152,20 @@ impl TaskInfo {
             .downcast_ref()
     }
 
-    /// Whether it has a handle, to which its result or its failure goes.
+    /// Whether the task has a handle, which receives its value or failure.
     #[must_use]
     pub const fn has_handle(&self) -> bool {
         self.has_handle
     }
 
-    /// How long it waited from its submission to its start, for hooks that
+    /// Returns how long the task waited from its submission to its start, for hooks that
     /// [want times](Hooks::wants_times).
     #[must_use]
     pub const fn queued_for(&self) -> Option<Duration> {
         self.queued_for
     }
 
-    /// How long it ran, for hooks that [want times](Hooks::wants_times); known after its end.
+    /// Returns how long the task ran, for hooks that [want times](Hooks::wants_times), after its end.
     #[must_use]
     pub const fn ran_for(&self) -> Option<Duration> {
         self.ran_for

@@ -1,6 +1,6 @@
 //! Models of whole pools.
 //!
-//! Three properties, in every schedule: a task that was taken ran exactly once or was handed back; no
+//! Three properties, in every schedule: a task that was accepted ran exactly once or was returned; no
 //! task waits while a worker sleeps that could run it (a model that depends on it would deadlock);
 //! the counters are exact at the end.
 //!
@@ -53,7 +53,7 @@ impl Runs {
     }
 }
 
-/// Waits for the end, and checks the books.
+/// Closes the pool, and checks its counters.
 fn close_and_check(pool: &ThreadPoolExecutor, runs: &Runs, expected: usize) {
     pool.close();
     assert!(pool.is_terminated());
@@ -86,7 +86,7 @@ fn a_task_that_meets_a_shutdown_is_run_or_refused() {
 #[test]
 fn a_worker_that_leaves_does_not_leave_a_task_behind() {
     model(|| {
-        // No core, no keep-alive: the worker leaves as soon as it finds nothing to do.
+        // No core, no keep-alive: the worker exits as soon as the queue is empty.
         let pool = pool(0, 1, LinkedBlockingQueue::new());
         let runs = Runs::default();
         pool.execute(runs.one()).unwrap();

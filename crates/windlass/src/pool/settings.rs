@@ -7,20 +7,21 @@ use std::time::Duration;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// What a pool is not to be set to. The former value stays.
+/// A configuration that a pool cannot have. The former one stays in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A pool without any thread at all.
+    /// The maximum size is zero.
     ZeroMaximum,
-    /// More core threads than threads in all.
+    /// The core size exceeds the maximum size.
     CoreExceedsMaximum {
-        /// The core size asked for, or in force.
+        /// The core size, requested or in effect.
         core: usize,
-        /// The maximum size asked for, or in force.
+        /// The maximum size, requested or in effect.
         maximum: usize,
     },
-    /// Core threads that time out at once would be made and ended without pause.
+    /// Core workers may time out, and the keep-alive time is zero: they would be started and ended
+    /// without pause.
     ZeroKeepAlive,
 }
 
@@ -43,7 +44,27 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
-/// The figures as they are given at one time.
+impl ConfigError {
+    /// Whether the maximum size is zero.
+    #[must_use]
+    pub const fn is_zero_maximum(&self) -> bool {
+        matches!(self, Self::ZeroMaximum)
+    }
+
+    /// Whether the core size exceeds the maximum size.
+    #[must_use]
+    pub const fn is_core_exceeds_maximum(&self) -> bool {
+        matches!(self, Self::CoreExceedsMaximum { .. })
+    }
+
+    /// Whether core workers may time out with a keep-alive time of zero.
+    #[must_use]
+    pub const fn is_zero_keep_alive(&self) -> bool {
+        matches!(self, Self::ZeroKeepAlive)
+    }
+}
+
+/// The values of all settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SettingsSnapshot {
     pub(crate) core: usize,
@@ -69,14 +90,14 @@ impl SettingsSnapshot {
     }
 }
 
-/// The figures in force. Written under a lock, so that they always fit each other; read one by one
-/// without it, by workers and submitters who look again when they are told to.
+/// The present values. They are written under a lock, so that they are always consistent, and read
+/// one by one without it: workers and submitters read them again when they are nudged.
 #[derive(Debug)]
 pub(crate) struct Settings {
     writing: Mutex<()>,
     core: AtomicUsize,
     maximum: AtomicUsize,
-    /// In nanoseconds; what does not fit is for ever.
+    /// In nanoseconds; `u64::MAX` is forever.
     keep_alive: AtomicU64,
     core_timeout: AtomicBool,
 }
@@ -122,7 +143,7 @@ impl Settings {
         }
     }
 
-    /// Changes the figures; gives what they were.
+    /// Changes the values; returns the former ones.
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut SettingsSnapshot),
@@ -159,7 +180,7 @@ mod tests {
     };
 
     #[test]
-    fn figures_come_back_as_they_were_given() {
+    fn settings_come_back_as_they_were_given() {
         let fixed = SettingsSnapshot {
             core: 5,
             keep_alive: Duration::ZERO,
@@ -208,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_figures() {
+    fn a_refusal_names_the_numbers() {
         let refusal = ConfigError::CoreExceedsMaximum {
             core: 6,
             maximum: 5,

@@ -1,4 +1,4 @@
-//! What every submitter and worker of one pool shares: it owns the parts, and has no policy.
+//! What the submitters and workers of one pool share: owns the parts, decides nothing.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
 
-/// Told of a failure that cost a worker its life.
+/// Called with a failure that ended a worker.
 pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 
-/// Completes what a task is to carry before it is made.
+/// Completes the builder of a task.
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 pub(crate) struct Shared {
@@ -37,21 +37,22 @@ pub(crate) struct Shared {
     pub(crate) task_count: TaskCount,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
-    /// Submitters that a blocking policy makes wait, to be woken when the pool's state changes.
+    /// Submitters that wait for room, to be nudged when the pool's state changes.
     blocked: Mutex<Vec<Arc<ThreadContext>>>,
-    /// On a line of its own: written for each refused task, beside what is read for each that runs.
+    /// On a cache line of its own: written for each rejected task, and its neighbours are read for
+    /// each task that runs.
     rejected: CachePadded<AtomicU64>,
-    /// Raised to make idle workers that may time out do so now. Read for each task, and hardly ever
-    /// written.
+    /// The number of requests to idle workers that may time out to do so now. Read for each task,
+    /// rarely written.
     retirements: AtomicU64,
     clock: Clock,
 }
 
-/// What is fixed for the life of the pool.
+/// What is fixed when the pool is built.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
-    /// Whether the hooks are told how long tasks waited and ran.
+    /// Whether the hooks receive how long tasks waited and ran.
     pub(crate) takes_times: bool,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
@@ -64,7 +65,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether a submission is nothing but an offer to the queue.
+    /// Whether a submission to a running pool with all core workers is only an offer to the queue.
     #[inline]
     pub(crate) const fn has_fast_path(&self) -> bool {
         !self.takes_times && !self.grows_eagerly
@@ -135,8 +136,7 @@ impl Shared {
         self.retirements.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Notes when the task was submitted, for hooks that want to know; others make the pool look
-    /// at no clock.
+    /// Records the time of submission on the task, if the hooks want times; else reads no clock.
     pub(crate) fn record_submission_time(&self, task: Task) -> Task {
         if self.options.takes_times {
             task.set_queued_at(self.clock.now())
@@ -145,14 +145,14 @@ impl Shared {
         }
     }
 
-    /// Reports a failure that nobody else will.
+    /// Calls the uncaught handler with a failure that no handle receives.
     pub(crate) fn report(&self, failure: &Failure) {
         if let Some(uncaught) = &self.options.uncaught {
             ignore_panic(|| uncaught(failure));
         }
     }
 
-    /// Notes a submitter that is about to wait for room.
+    /// Registers a submitter that is about to wait for room.
     pub(crate) fn register_blocked(&self, submitter: &Arc<ThreadContext>) {
         self.blocked.lock().push(Arc::clone(submitter));
     }
@@ -167,11 +167,11 @@ impl Shared {
         }
     }
 
-    /// Makes submitters that wait for room look at the pool's state again.
+    /// Makes submitters that wait for room check the pool's state again.
     pub(crate) fn nudge_blocked(&self) {
         let blocked = self.blocked.lock().clone();
         for submitter in blocked {
-            // Mutant: they wait for room that nobody will make.
+            // Mutant: they wait for room that nobody will free.
             if !mutant!("pool_forgets_who_is_blocked") {
                 submitter.nudge();
             }

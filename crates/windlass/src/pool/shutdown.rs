@@ -1,4 +1,4 @@
-//! Shutdown, in order and at once, and the duties of the last to leave.
+//! Shutdown, orderly and immediate, and termination.
 
 use super::ctl::RunState;
 use super::shared::Shared;
@@ -7,7 +7,7 @@ use crate::task::{Cancellation, Task};
 use crate::unwind::catch;
 
 impl Shared {
-    /// Takes nothing new; what is queued is still run.
+    /// Accepts nothing new; what is queued is still run.
     pub(crate) fn shutdown(&self) {
         self.shutdown_because(Cancellation::Shutdown);
     }
@@ -23,7 +23,7 @@ impl Shared {
         self.try_terminate();
     }
 
-    /// Takes nothing new, interrupts all workers, and gives back what is queued.
+    /// Accepts nothing new, interrupts all workers, and returns what is queued.
     pub(crate) fn shutdown_now(&self) -> Vec<Task> {
         // Mutant: what is queued after the drain stays in the queue.
         let early = mutant!(
@@ -43,11 +43,11 @@ impl Shared {
         tasks
     }
 
-    /// Ends the pool if it is shut down and nothing is left: called after everything that may have
-    /// removed the last reason to go on.
+    /// Terminates the pool if it is shut down and neither tasks nor workers are left: called after
+    /// everything that may have removed the last of them.
     ///
-    /// Where workers are left that may be waiting for tasks which will not come, one of them is
-    /// nudged; it leaves, and does the same.
+    /// While workers are left, which may wait for tasks that will not come, one of them is nudged; it
+    /// retires, and calls this again.
     ///
     /// # Panics
     ///
@@ -61,7 +61,7 @@ impl Shared {
                 RunState::Shutdown | RunState::Stop => {}
             }
             if seen.workers() != 0 {
-                // Mutant: nobody is told of the end.
+                // Mutant: idle workers sleep on.
                 return mutant!("pool_ends_in_silence", (), self.roster.nudge_one());
             }
             if self.ctl.try_tidy(seen) {
@@ -70,7 +70,7 @@ impl Shared {
         }
     }
 
-    /// Runs the hook, in the state that it may ask for, and lets everybody go who waits.
+    /// Runs the hook while the state is still `Tidying`, and wakes everybody who waits for the end.
     fn terminate(&self) {
         let ended = catch(|| {
             if let Some(hooks) = &self.options.hooks {

@@ -1,4 +1,4 @@
-//! One consistent picture of a pool.
+//! A snapshot of the figures of a pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::ctl::RunState;
 use super::shared::Shared;
 
-/// The figures of a pool at one moment.
+/// A snapshot of the figures of a pool.
 ///
-/// They fit each other, unless the pool was so busy that no quiet moment was found: no task is
-/// counted twice. `task_count` is the sum of completed, active and queued tasks, and of those on
-/// their way from the queue to a worker, so that it never falls while no task is removed.
+/// They are consistent (no task is counted twice), unless the pool changed during each of several
+/// attempts to read them. `task_count` is the sum of completed, active and queued tasks, and of
+/// those on their way from the queue to a worker, so that it never falls while no task is removed.
 ///
 /// Displayed in the JDK's words:
 ///
@@ -29,37 +29,37 @@ use super::shared::Shared;
 pub struct PoolStats {
     /// The name of the pool.
     pub name: Arc<str>,
-    /// How far the pool's life has come.
+    /// The state of the pool.
     pub state: PoolState,
-    /// Workers whose threads are there.
+    /// Workers that have a thread.
     pub pool_size: usize,
-    /// Workers that are busy with a task.
+    /// Workers that run a task.
     pub active_count: usize,
-    /// The most workers there ever were.
+    /// The largest number of workers so far.
     pub largest_pool_size: usize,
     /// Tasks that have ended, in whatever way.
     pub completed_task_count: u64,
     /// Tasks in the queue.
     pub queue_len: usize,
-    /// How many more the queue has room for; `None` where there is no bound.
+    /// How many more tasks the queue has room for; `None` if it is unbounded.
     pub queue_remaining_capacity: Option<usize>,
-    /// All tasks ever taken, as far as they have not been removed: completed, active and queued.
+    /// All tasks accepted so far and not removed: completed, active and queued.
     pub task_count: u64,
-    /// How often the pool could not take a task and left it to the rejection handler.
+    /// How often the pool could not accept a task and called the rejection handler.
     pub rejected_count: u64,
     /// Workers that are kept even when idle.
     pub core_pool_size: usize,
-    /// The most workers there may be.
+    /// The maximum number of workers.
     pub maximum_pool_size: usize,
 }
 
-/// How far the life of an executor has come.
+/// The state of an executor, as its users see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PoolState {
-    /// Takes tasks.
+    /// Accepts tasks.
     Running,
-    /// Takes no tasks; some may still run.
+    /// Accepts no tasks; some may still run.
     ShuttingDown,
     /// Everything has ended.
     Terminated,
@@ -91,7 +91,7 @@ impl fmt::Display for PoolStats {
     }
 }
 
-/// How often a quiet moment is looked for.
+/// The number of attempts at a consistent read.
 const TRIES: usize = 8;
 
 impl Shared {
@@ -109,13 +109,13 @@ impl Shared {
             queue_len = self.queue.len();
             heads = self.roster.snapshot();
         }
-        // At the moment of the look at the queue there were at least and at most as many.
+        // When the queue was read, there were at least and at most this many tasks.
         let ended = state >= RunState::Tidying;
         let searching = if ended { 0 } else { heads.searching };
         let least = before.begun() + queue_len as u64;
         let most = heads.begun() + queue_len as u64 + searching as u64;
         let task_count = self.task_count.update(last, least, most);
-        // The last workers may still be on their way out of the door when the pool has ended.
+        // When the pool has terminated, the last workers may not have left the roster yet.
         let pool_size = if ended { 0 } else { heads.present };
         PoolStats {
             name: Arc::clone(self.name()),

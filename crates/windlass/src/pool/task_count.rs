@@ -1,11 +1,11 @@
-//! The last task count that was given out.
+//! The task count that was reported last.
 //!
-//! A task on its way from the queue to a worker can be seen in neither place, so a look at the pool
-//! gives only the least and the most that there can be. But the count falls by removal alone: it is
-//! still at least what it was said to be before, unless tasks have been removed since.
+//! A task on its way from the queue to a worker is visible in neither place, so a read of the pool
+//! yields only a lower and an upper bound. The count falls by removal alone: it is at least what was
+//! reported before, unless tasks have been removed since.
 //!
-//! The word is the count, and above it the number of removals, so that a count from before a
-//! removal is not noted after it. It is read before the look, and written after it.
+//! The word is the count, with the number of removals above it, so that a count from before a
+//! removal is not stored after it. The word is read before the pool is, and written after it.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 #[derive(Debug, Default)]
 pub(crate) struct TaskCount(AtomicU64);
 
-/// The task_count at one moment.
+/// A snapshot of the word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskCountSnapshot(u64);
 
@@ -35,19 +35,19 @@ impl TaskCountSnapshot {
 }
 
 impl TaskCount {
-    /// To be called before anything is counted.
+    /// Returns the last report; called before the pool is read.
     pub(crate) fn last(&self) -> TaskCountSnapshot {
         TaskCountSnapshot(self.0.load(Ordering::SeqCst))
     }
 
-    /// Gives the count that is known to lie between these, and notes it.
+    /// Returns the count, which lies between these bounds, and stores it as the last report.
     pub(crate) fn update(&self, last: TaskCountSnapshot, least: u64, most: u64) -> u64 {
         let count = last.count().min(most).max(least);
         let update = |word| {
             let now = TaskCountSnapshot(word);
-            // A count below the last one shows that tasks were removed by hand.
-            let news = now == last || (now.removals() == last.removals() && now.count() < count);
-            news.then(|| now.with_count(count).0)
+            // A count below the last one means that tasks were removed from the queue directly.
+            let changed = now == last || (now.removals() == last.removals() && now.count() < count);
+            changed.then(|| now.with_count(count).0)
         };
         let _ = self
             .0
@@ -55,7 +55,7 @@ impl TaskCount {
         count
     }
 
-    /// Tasks have been removed, and the count may fall.
+    /// Allows the count to fall: tasks have been removed.
     pub(crate) fn invalidate(&self) {
         let forget = |word| {
             let removals = TaskCountSnapshot(word).removals().wrapping_add(1);

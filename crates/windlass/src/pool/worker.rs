@@ -1,4 +1,4 @@
-//! The run loop of a worker: take, run, account; it returns why it ended.
+//! The run loop of a worker: takes a task, runs it, counts it; returns why it ended.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::unwind::{catch, discard};
 /// Why a worker ends.
 #[derive(Debug)]
 pub(crate) enum Retire {
-    /// There is nothing for it to do any more; the control word does not count it any longer.
+    /// The pool does not need it any more; the control word no longer counts it.
     Done,
     /// A task without a handle, or a hook, panicked; the control word still counts it.
     Failed(Failure),
 }
 
-/// How long a worker waits on a queue that cannot be interrupted before it looks at its pool again.
+/// How long a worker waits on a queue that cannot be interrupted before it checks its pool again.
 const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 
 /// Runs tasks until there is a reason to end.
@@ -39,28 +39,28 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
             return Retire::Done;
         }
         match run_task(pool, worker, &me, &mut task) {
-            Ok(asked) => retirements = asked,
+            Ok(requested) => retirements = requested,
             Err(failure) => return Retire::Failed(failure),
         }
-        // The short way, round and round, for as long as there are tasks. Each has a variable of
-        // its own and stays in it: see `Task::run_in`.
+        // The fast path while there are tasks. Each has a variable of its own and is not moved out of
+        // it: see `Task::run_in`.
         loop {
             let mut task = poll_task(pool);
             if task.is_none() {
                 break;
             }
             match run_task(pool, worker, &me, &mut task) {
-                Ok(asked) => retirements = asked,
+                Ok(requested) => retirements = requested,
                 Err(failure) => return Retire::Failed(failure),
             }
         }
     }
 }
 
-/// Runs one task and accounts for it; fails if that costs the worker its life.
+/// Runs one task and counts it; fails with what ends the worker.
 ///
-/// Gives the number of retirements asked for up to the end: from then on the worker counts as
-/// idle, and whoever sees that and asks for the next one means this worker too.
+/// Returns the number of retirement requests before the end of the task: from then on the worker
+/// counts as idle, and a later request concerns it too.
 #[inline]
 fn run_task(
     pool: &Shared,
@@ -88,12 +88,12 @@ fn run_task(
     Ok(retirements)
 }
 
-/// A task starts without the interrupt of its predecessor, and with one if the pool is stopping.
+/// Clears the interrupt of the last task, and sets it if the pool is stopped.
 fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
-    // The order matters: an interrupt from `shutdown_now` that is cleared here was sent after the
-    // state had changed, and so the state says it again.
+    // Cleared before the state is read: `shutdown_now` changes the state before it interrupts, so
+    // an interrupt of it that is cleared here is set again below.
     me.take_interrupt();
-    // Mutant: the interrupt of a stop goes with that of the last task.
+    // Mutant: the interrupt of a stop is cleared with that of the last task.
     if !mutant!("pool_clears_the_stop") && pool.ctl.load().is_stopped() {
         me.set_interrupted();
     }
@@ -103,7 +103,7 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
     match catch(|| Task::run_in(task)) {
         Ok(RunOutcome::Completed | RunOutcome::Skipped) => Ok(()),
         Ok(RunOutcome::Failed(failure)) => {
-            // Perhaps nobody else has a hold of it, and its payload may panic when it is dropped.
+            // This may be the last reference, and the drop of its payload may panic.
             discard(failure);
             Ok(())
         }
@@ -113,8 +113,8 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
 
 /// Runs a task between its hooks.
 ///
-/// One net is spread under all three where none of them panics, which is the usual case; a task that
-/// panics has its second hook under another one.
+/// One `catch_unwind` covers all three; after a panic of the task its second hook runs under another
+/// one.
 fn run_hooked(
     slot: &mut Option<Task>,
     hooks: &dyn Hooks,
@@ -122,7 +122,7 @@ fn run_hooked(
 ) -> Result<(), Failure> {
     let Some(task) = slot else { return Ok(()) };
     let mut info = TaskInfo::of(task, queued_for(task));
-    // In cells, since a panic leaves them as they are.
+    // In cells, to be read after a panic.
     let (stage, start) = (Cell::new(HookPhase::Before), Cell::new(None));
     let ended = catch(|| {
         hooks.before_execute(&info);
@@ -146,7 +146,7 @@ fn run_hooked(
             info.set_ran_for(start.get().map(time_since));
             let outcome = Outcome::Failed(failure.clone());
             if let Err(payload) = catch(|| hooks.after_execute(&info, &outcome)) {
-                // The hook's own failure takes the place of the task's.
+                // The failure of the hook replaces that of the task.
                 discard((outcome, failure));
                 return Err(Failure::from_panic(payload));
             }
@@ -156,7 +156,7 @@ fn run_hooked(
     Err(failure)
 }
 
-/// What was going on when a panic came.
+/// What ran when a panic occurred.
 #[derive(Debug, Clone, Copy)]
 enum HookPhase {
     Before,
@@ -164,9 +164,8 @@ enum HookPhase {
     After,
 }
 
-/// How long a task has waited, if its submission was noted.
-///
-/// A scheduled task has waited since it was due, not since it was scheduled.
+/// Returns how long the task has waited, if its submission time was recorded; a scheduled task since
+/// it was due, not since it was scheduled.
 fn queued_for(task: &Task) -> Option<Duration> {
     let queued = task.queued_at()?;
     let due = task.timer().map(Timer::due);
@@ -177,28 +176,37 @@ fn time_since(moment: Instant) -> Duration {
     clock::now().saturating_duration_since(moment)
 }
 
-/// What a worker does that asks for its next task.
+/// What a worker without a task does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextAction {
-    /// It leaves: the pool has no use for any worker any more.
+    /// Exits: the pool needs no worker any more.
     Exit,
-    /// It leaves if the control word is still what it was: this pool can do with one less.
+    /// Exits if the control word is unchanged: the pool has one worker too many.
     ExitIfUnchanged,
-    /// It waits for a task for as long as it takes.
+    /// Waits for a task without a time limit.
     Wait,
-    /// It waits for a task for no longer than keep-alive.
+    /// Waits for a task no longer than the keep-alive time.
     WaitForKeepAlive,
 }
 
-/// Decides what a worker does next. `timed_out`: it has waited in vain for as long as it may.
+/// How long a worker has been without a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Idle {
+    /// Less than the keep-alive time.
+    Waiting,
+    /// The keep-alive time, or it was asked to retire.
+    TimedOut,
+}
+
+/// Decides what a worker without a task does.
 ///
-/// There are four reasons to leave: the pool is stopped; it is shut down and has nothing left to
-/// do; it has too many workers; the worker timed out, and is not needed as a core worker. For the
-/// last two the worker must not be the last one while tasks are queued.
+/// There are four reasons to exit: the pool is stopped; it is shut down and the queue is empty; it
+/// has more workers than its maximum; the worker has timed out, and is not needed as a core worker.
+/// For the last two it must not be the last worker while tasks are queued.
 fn decide(
     seen: CtlSnapshot,
     settings: SettingsSnapshot,
-    timed_out: bool,
+    idle: Idle,
     queue_is_empty: impl Fn() -> bool,
 ) -> NextAction {
     let workers = seen.workers();
@@ -206,7 +214,7 @@ fn decide(
         return NextAction::Exit;
     }
     let may_time_out = settings.core_timeout || workers > settings.core;
-    let surplus = workers > settings.maximum || (may_time_out && timed_out);
+    let surplus = workers > settings.maximum || (may_time_out && idle == Idle::TimedOut);
     if surplus && (workers > 1 || queue_is_empty()) {
         NextAction::ExitIfUnchanged
     } else if may_time_out {
@@ -216,10 +224,9 @@ fn decide(
     }
 }
 
-/// The next task, if there is one right now and the worker is to stay: the usual case under load.
+/// Returns the next task, if there is one now and the worker stays: the fast path under load.
 ///
-/// Says nothing that [`decide`] would not say too. It is a shorter way through it, on which no
-/// timeout is worked out and the worker does not make ready for a wait.
+/// Implied by [`decide`]: a worker that takes a task here would not have exited there.
 #[inline]
 fn poll_task(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();
@@ -229,18 +236,20 @@ fn poll_task(pool: &Shared) -> Option<Task> {
     pool.queue.poll()
 }
 
-/// Waits for the next task; `None` if the worker is to end, and then it is no longer counted.
+/// Waits for the next task; `None` if the worker exits, which then is no longer counted.
 ///
-/// `retirements`: how many were asked for before the worker was idle.
+/// `retirements` is the number of retirement requests before the worker was idle.
 #[cold]
 fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Option<Task> {
-    let mut timed_out = false;
+    let mut idle = Idle::Waiting;
     loop {
-        let asked = pool.retirements();
-        timed_out |= asked != retirements;
-        retirements = asked;
+        let requested = pool.retirements();
+        if requested != retirements {
+            idle = Idle::TimedOut;
+        }
+        retirements = requested;
         let (seen, settings) = (pool.ctl.load(), pool.settings.snapshot());
-        let timeout = match decide(seen, settings, timed_out, || pool.queue.is_empty()) {
+        let timeout = match decide(seen, settings, idle, || pool.queue.is_empty()) {
             NextAction::Exit => {
                 pool.ctl.remove_worker();
                 return None;
@@ -252,9 +261,9 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
         };
         match me.accept_nudges(|| wait_for_task(pool, timeout)) {
             Ok(Some(task)) => return Some(task),
-            Ok(None) => timed_out = true,
-            // Told to look again.
-            Err(Interrupted) => timed_out = false,
+            Ok(None) => idle = Idle::TimedOut,
+            // Nudged: the state is read again.
+            Err(Interrupted) => idle = Idle::Waiting,
         }
     }
 }
@@ -270,10 +279,10 @@ fn wait_for_task(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task
     }
 }
 
-/// Waits on a queue that cannot be interrupted; looks in between whether it was told to stop.
+/// Waits on a queue that cannot be interrupted, and checks for a nudge after each slice.
 ///
-/// Whoever changes something about the pool nudges after that, and a nudge stays until it is taken
-/// here: so a change that came just before the wait is not missed.
+/// A change of the pool is followed by a nudge, and a nudge stays until it is taken here: so a change
+/// just before the wait is not missed.
 fn poll_in_slices(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task>, Interrupted> {
     let mut left = timeout.unwrap_or(Duration::MAX);
     loop {
@@ -297,7 +306,7 @@ fn poll_in_slices(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Tas
 mod tests {
     use std::time::Duration;
 
-    use super::{NextAction, decide};
+    use super::{Idle, NextAction, decide};
     use crate::pool::ctl::{CtlSnapshot, RunState};
     use crate::pool::settings::SettingsSnapshot;
 
@@ -309,8 +318,8 @@ mod tests {
         RunState::Terminated,
     ];
 
-    /// All that a worker may see, over small numbers.
-    fn all_cases() -> impl Iterator<Item = (RunState, usize, SettingsSnapshot, bool, bool)> {
+    /// All that a worker can read, over small numbers.
+    fn all_cases() -> impl Iterator<Item = (RunState, usize, SettingsSnapshot, Idle, bool)> {
         let numbers = (1..=4).flat_map(|maximum| (0..=maximum).map(move |core| (core, maximum)));
         let settings = numbers.flat_map(|(core, maximum)| {
             [false, true].map(|core_timeout| SettingsSnapshot {
@@ -323,8 +332,10 @@ mod tests {
         settings.flat_map(|settings| {
             let workers = (1..=6).flat_map(|workers| STATES.map(|state| (state, workers)));
             workers.flat_map(move |(state, workers)| {
-                let seen = [(false, false), (false, true), (true, false), (true, true)];
-                seen.map(|(timed_out, empty)| (state, workers, settings, timed_out, empty))
+                let seen = [Idle::Waiting, Idle::TimedOut].map(|idle| (idle, [false, true]));
+                seen.into_iter().flat_map(move |(idle, empty)| {
+                    empty.map(|empty| (state, workers, settings, idle, empty))
+                })
             })
         })
     }
@@ -332,22 +343,22 @@ mod tests {
     /// TPE-059
     #[test]
     fn a_worker_leaves_for_four_reasons_only() {
-        for (state, workers, settings, timed_out, empty) in all_cases() {
+        for (state, workers, settings, idle, empty) in all_cases() {
             let seen = CtlSnapshot::new(state, workers);
-            let next = decide(seen, settings, timed_out, || empty);
+            let next = decide(seen, settings, idle, || empty);
             let stopped = state >= RunState::Stop;
             let finished = state == RunState::Shutdown && empty;
             let needed = workers == 1 && !empty;
             let subject_to_timeout = settings.core_timeout || workers > settings.core;
             let too_many = workers > settings.maximum && !needed;
-            let idle = timed_out && subject_to_timeout && !needed;
-            let expected = match (stopped || finished, too_many || idle, subject_to_timeout) {
+            let expired = idle == Idle::TimedOut && subject_to_timeout && !needed;
+            let expected = match (stopped || finished, too_many || expired, subject_to_timeout) {
                 (true, _, _) => NextAction::Exit,
                 (false, true, _) => NextAction::ExitIfUnchanged,
                 (false, false, true) => NextAction::WaitForKeepAlive,
                 (false, false, false) => NextAction::Wait,
             };
-            assert_eq!(next, expected, "{seen:?} {settings:?} {timed_out} {empty}");
+            assert_eq!(next, expected, "{seen:?} {settings:?} {idle:?} {empty}");
         }
     }
 
@@ -358,7 +369,7 @@ mod tests {
             let mut workers = at_first;
             let next = loop {
                 let seen = CtlSnapshot::new(RunState::Running, workers);
-                match decide(seen, settings, true, || empty) {
+                match decide(seen, settings, Idle::TimedOut, || empty) {
                     NextAction::ExitIfUnchanged => workers -= 1,
                     next => break next,
                 }
