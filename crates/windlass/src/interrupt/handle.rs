@@ -9,6 +9,7 @@ use super::context::{ThreadContext, WakeReason};
 use crate::sync::Deadline;
 
 /// A blocking call ended because its thread was interrupted; the flag is clear again.
+#[doc(alias = "InterruptedException")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Interrupted;

@@ -16,6 +16,7 @@ use crate::unwind::{DiscardOnDrop, catch};
 /// concern one call only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "ExecutionException")]
 pub enum ExecutionError {
     /// The task panicked, or returned an error to a `…_fallible` submission.
     Failed(Failure),
@@ -24,6 +25,7 @@ pub enum ExecutionError {
     /// The waiting thread was interrupted; its flag is clear, and the task goes on.
     Interrupted,
     /// The time limit passed; the task goes on, and a later call can return its value.
+    #[doc(alias = "TimeoutException")]
     TimedOut,
     /// An earlier call has moved the value out of this handle.
     Taken,
@@ -33,6 +35,7 @@ pub enum ExecutionError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
+#[doc(alias = "CancellationException")]
 pub enum Cancellation {
     /// It was cancelled through a handle.
     Requested,
