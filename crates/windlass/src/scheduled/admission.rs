@@ -9,7 +9,6 @@ use crate::task::Task;
 
 impl Shared {
     /// Queues a task and starts a worker for it if needed, or rejects it by the pool's policy.
-    #[inline]
     pub(super) fn submit(
         &self,
         pool: &Arc<pool::Shared>,

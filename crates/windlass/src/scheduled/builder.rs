@@ -11,8 +11,8 @@ use crate::queue::BlockingQueue;
 use crate::task::{Failure, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
 
-/// How long an idle worker beyond core waits for a task before it ends. Not zero: a pool without
-/// core workers would start and end a thread over and over while its one task is not due.
+/// How long an idle worker beyond core waits for a task before it ends. Not zero: the last worker of
+/// a pool without core workers stays while tasks are queued, and would spin until one is due.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 /// The configuration of a [`ScheduledThreadPoolExecutor`].
@@ -72,8 +72,8 @@ impl Builder {
 
     /// Sets how long a worker beyond core waits for a task before it ends; 10 ms unless set.
     ///
-    /// Matters to a pool without core workers: until the next task is due, a thread is started and
-    /// ended each time this has passed.
+    /// In a pool without core workers the last worker stays while tasks are queued, and wakes each
+    /// time this has passed; with zero it would spin until the next task is due.
     pub fn keep_alive(self, time: Duration) -> Self {
         self.map(|pool| pool.keep_alive(time))
     }

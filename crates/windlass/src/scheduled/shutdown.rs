@@ -54,7 +54,7 @@ impl TimerService for Shared {
             return;
         }
         let Some(pool) = self.pool() else { return };
-        // Under the lock of the queue, and not by a look at the slot alone: the task may be on its
+        // Under the lock of the queue; to read the slot alone is not enough: the task may be on its
         // way into the queue. Then either this finds it there, or whoever queues it finds it
         // cancelled.
         drop(self.remove(&pool, id, timer));
