@@ -4,22 +4,18 @@ use std::sync::Arc;
 
 use windlass::error::RejectedExecution;
 use windlass::pool::Hooks;
-use windlass::{Schedule, ScheduledThreadPoolExecutor};
+use windlass::scheduled::{QueuedTask, ScheduledHandle};
+use windlass::{ScheduledThreadPoolExecutor, Submit};
 
 use super::plain;
 use super::scripted_task::{Handle, ScriptedTask};
-use crate::format::{ScheduledSpec, Setting, Step, TaskId};
+use crate::format::{ScheduledSpec, Setting, Step, TaskId, TaskSpec};
 use crate::outcome::Outcome;
 
 pub(super) fn build(spec: &ScheduledSpec, hooks: Arc<dyn Hooks>) -> ScheduledThreadPoolExecutor {
-    // Tasks are known by the id of their handle; names are given by the map from ids to names.
     let pool = ScheduledThreadPoolExecutor::builder()
         .core_pool_size(spec.core)
         .rejection_handler(plain::policy(spec.policy))
-        .prepare_tasks(|task| match NAME.take() {
-            Some(name) => task.name(name),
-            None => task,
-        })
         .hooks(hooks)
         .build();
     if let Some(yes) = spec.remove_on_cancel {
@@ -34,11 +30,6 @@ pub(super) fn build(spec: &ScheduledSpec, hooks: Arc<dyn Hooks>) -> ScheduledThr
     pool
 }
 
-thread_local! {
-    /// The name of the task that is being scheduled on this thread.
-    static NAME: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
-}
-
 /// The outcome of a step that schedules a task.
 pub(super) struct Scheduled {
     pub(super) script: Arc<ScriptedTask>,
@@ -50,49 +41,41 @@ pub(super) fn schedule(
     step: &Step,
     script: Arc<ScriptedTask>,
 ) -> Scheduled {
-    let body = Arc::clone(&script);
+    let (body, again) = (Arc::clone(&script), Arc::clone(&script));
     let again = move || {
-        body.run();
+        again.run();
     };
+    let named = |task: &TaskSpec| pool.task().name(task.id.as_str());
     let handle = match step {
-        Step::Schedule { task, delay } => {
-            NAME.set(Some(task.id.as_str().to_owned()));
-            let body = Arc::clone(&script);
-            let handle = pool.schedule(*delay, move || body.run());
-            handle
-                .map(|handle| Handle::Value(handle.into_handle().share()))
-                .map_err(RejectedExecution::from)
-        }
+        Step::Schedule { task, delay } => named(task)
+            .schedule(*delay, move || body.run())
+            .map(|handle| Handle::Value(handle.share()))
+            .map_err(RejectedExecution::from),
         Step::FixedRate {
             task,
             initial,
             period,
-        } => {
-            NAME.set(Some(task.id.as_str().to_owned()));
-            let handle = pool.schedule_at_fixed_rate(*initial, *period, again);
-            handle
-                .map(|handle| Handle::Periodic(handle.into_handle().share()))
-                .map_err(RejectedExecution::from)
-        }
+        } => periodic(named(task).schedule_at_fixed_rate(*initial, *period, again)),
         Step::FixedDelay {
             task,
             initial,
             delay,
-        } => {
-            NAME.set(Some(task.id.as_str().to_owned()));
-            let handle = pool.schedule_with_fixed_delay(*initial, *delay, again);
-            handle
-                .map(|handle| Handle::Periodic(handle.into_handle().share()))
-                .map_err(RejectedExecution::from)
-        }
+        } => periodic(named(task).schedule_with_fixed_delay(*initial, *delay, again)),
         _ => unreachable!("only steps that schedule come here"),
     };
-    NAME.set(None);
     Scheduled { script, handle }
 }
 
+fn periodic(
+    scheduled: Result<ScheduledHandle<()>, RejectedExecution<ScheduledHandle<()>>>,
+) -> Result<Handle, RejectedExecution> {
+    scheduled
+        .map(|handle| Handle::Periodic(handle.share()))
+        .map_err(RejectedExecution::from)
+}
+
 pub(super) fn queue(pool: &ScheduledThreadPoolExecutor) -> Vec<TaskId> {
-    let name = |task: windlass::scheduled::QueuedTask| TaskId::new(task.name.unwrap_or_default());
+    let name = |task: QueuedTask| TaskId::new(task.name.unwrap_or_default());
     pool.queued_tasks().into_iter().map(name).collect()
 }
 
