@@ -22,11 +22,12 @@ use super::error::{Cancellation, ExecutionError, Failure};
 use super::head::Head;
 use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
-use super::state::{
-    CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Snapshot,
-    Started, Withdrawn,
-};
+use super::state::Snapshot;
 use super::timer::{MaybeTimer, Timer};
+use super::transition::{
+    CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Started,
+    Withdrawn,
+};
 use super::waiters::Callbacks;
 use crate::interrupt::ThreadContext;
 use crate::sync::{UnsafeCell, mutant};
@@ -165,7 +166,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         Some((outcome, ran))
     }
 
-    /// Ends a run with this outcome; see [`State::finish`].
+    /// Ends a run with this outcome; see [`State::finish`](super::state::State::finish).
     #[inline]
     fn finish(&self, outcome: Result<T, Failure>, reference: RunnerRef) -> Finished {
         let kind = ResultKind::of(&outcome);

@@ -10,8 +10,8 @@ use super::error::Cancellation;
 use super::handle_methods::{Handle, handle_methods};
 use super::head::Head;
 use super::runnable::{Runnable, Untyped};
-use super::state::CancelMode;
 use super::task_state::TaskState;
+use super::transition::CancelMode;
 use super::waiters::WakerKey;
 
 /// A handle that watches and cancels a task, without access to its value.

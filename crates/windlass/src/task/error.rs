@@ -213,9 +213,9 @@ impl fmt::Display for Cancellation {
 /// ```
 /// use windlass::task::Task;
 ///
-/// let (task, mut handle) = Task::with_handle(|| -> u32 { panic!("no such row") });
+/// let (task, handle) = Task::with_handle(|| -> u32 { panic!("no such row") });
 /// task.run();
-/// let failure = handle.get().unwrap_err().into_failure().unwrap();
+/// let failure = handle.join().unwrap_err().into_failure().unwrap();
 /// assert!(failure.is_panic());
 /// assert_eq!(failure.message(), Some("no such row"));
 /// ```

@@ -18,7 +18,7 @@ use super::id::TaskId;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::runnable_task::Task;
 use super::shared::SharedHandle;
-use super::state::CancelMode;
+use super::transition::CancelMode;
 
 /// A task that every clone can run, complete, cancel and wait for.
 ///

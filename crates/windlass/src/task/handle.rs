@@ -12,8 +12,8 @@ use super::handle_methods::{Handle, OwningHandle, handle_methods, owning_handle_
 use super::head::Head;
 use super::runnable::{Awaitable, Runnable, Untyped};
 use super::shared::SharedHandle;
-use super::state::CancelMode;
 use super::timer::Timer;
+use super::transition::CancelMode;
 use super::waiters::WakerKey;
 use crate::unwind::ignore_panic;
 

@@ -11,8 +11,8 @@ use super::cell_ref::Ref;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
-use super::state::CancelMode;
 use super::task_state::TaskState;
+use super::transition::CancelMode;
 use crate::interrupt::{self, Interrupted};
 use crate::sync::Deadline;
 

@@ -18,7 +18,8 @@ use std::task::Waker;
 
 use super::error::Cancellation;
 use super::header::Header;
-use super::state::{Announced, Reset, Snapshot, State};
+use super::state::{Snapshot, State};
+use super::transition::{Announced, Reset};
 use super::waiters::{Callback, Callbacks, WakerKey};
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::atomic::{AtomicPtr, Ordering};

@@ -9,8 +9,8 @@ use super::erased::{Erase, Erased};
 use super::header::Header;
 use super::recycled_box::RecycledBox;
 use super::runnable::{RunOutcome, Runnable};
-use super::state::CancelMode;
 use super::timer::MaybeTimer;
+use super::transition::CancelMode;
 use crate::unwind::{discard, ignore_panic};
 
 /// Erases a body without a header: inline, or in a recycled block, or in a box.

@@ -22,7 +22,8 @@
 //   timestamp     times as numbers
 //   recycler      blocks of memory, recycled between threads
 //   recycled_box  a closure in such a block
-//   state         the state word: transitions and reference count
+//   transition    the arguments and outcomes of the transitions of the state word
+//   state         the state word: its bits, transitions and reference count
 //   task_state    `TaskState`, the public view of it
 //   waiters       threads, wakers and callbacks that wait for the end
 //   completion    the outcome of a task that was completed from outside
@@ -73,6 +74,7 @@ mod state;
 mod task_state;
 mod timer;
 mod timestamp;
+mod transition;
 mod waiters;
 
 pub use builder::TaskBuilder;
@@ -95,6 +97,7 @@ pub(crate) use head::Head;
 pub(crate) use header::Header;
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
-pub(crate) use state::{CancelMode, Snapshot};
+pub(crate) use state::Snapshot;
 pub(crate) use timer::{RunCount, Timer, TimerService};
 pub(crate) use timestamp::{instant, nanos};
+pub(crate) use transition::CancelMode;

@@ -5,8 +5,9 @@ use std::ptr::NonNull;
 
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
-use super::state::{CancelMode, Snapshot};
+use super::state::Snapshot;
 use super::timer::Timer;
+use super::transition::CancelMode;
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]

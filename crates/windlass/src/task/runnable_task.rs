@@ -16,8 +16,8 @@ use super::header::Header;
 use super::id::TaskId;
 use super::kinds;
 use super::runnable::{RunOutcome, Runnable};
-use super::state::CancelMode;
 use super::timer::{MaybeTimer, Timer};
+use super::transition::CancelMode;
 
 /// The half of a task that runs, at most once.
 ///

@@ -11,7 +11,7 @@ use super::error::{Cancellation, ExecutionError};
 use super::handle_methods::{Handle, ReadingHandle, handle_methods, reading_handle_methods};
 use super::head::Head;
 use super::runnable::{Awaitable, Runnable, Untyped};
-use super::state::CancelMode;
+use super::transition::CancelMode;
 use super::waiters::WakerKey;
 
 /// A handle that can be cloned: each clone returns a clone of the task's value.

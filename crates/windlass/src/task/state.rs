@@ -22,6 +22,10 @@
 //! and gives up the runner's reference in one step.
 
 use super::error::Cancellation;
+use super::transition::{
+    Announced, CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef,
+    Started, Withdrawn,
+};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::mutant;
 
@@ -58,128 +62,12 @@ pub(super) struct State(AtomicU64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Snapshot(u64);
 
-/// What a cancel does with a body that is running.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CancelMode {
-    /// It keeps running, undisturbed; its result is dropped.
-    LetRun,
-    /// The thread that runs it is interrupted.
-    Interrupt,
-}
-
-/// What kind of result a task ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResultKind {
-    Value,
-    Failure,
-}
-
-impl ResultKind {
-    pub(super) const fn of<T, E>(result: &Result<T, E>) -> Self {
-        match result {
-            Ok(_) => Self::Value,
-            Err(_) => Self::Failure,
-        }
+/// Returns the bits of a task that ended with such a result.
+const fn done(kind: ResultKind) -> u64 {
+    match kind {
+        ResultKind::Value => DONE,
+        ResultKind::Failure => DONE | FAILED,
     }
-
-    const fn bits(self) -> u64 {
-        match self {
-            Self::Value => DONE,
-            Self::Failure => DONE | FAILED,
-        }
-    }
-}
-
-/// What a runner does with its reference to the task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunnerRef {
-    /// It keeps the reference.
-    Keep,
-    /// It gives the reference up as it publishes the result, unless it has waiters to wake.
-    Release,
-}
-
-/// The outcome of [`State::start`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Started {
-    /// The caller is the runner and owns the body.
-    Won,
-    /// The task has another runner, or is done or claimed.
-    Lost,
-}
-
-/// The outcome of [`State::finish`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Finished {
-    /// The result stands.
-    Won { awaited: bool },
-    /// The result stands, and the runner's reference is gone; if it was the last, so is the task.
-    Released { last: bool },
-    /// The task was cancelled or completed meanwhile: the runner still owns its result.
-    Lost,
-}
-
-/// The outcome of [`State::claim`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Claimed {
-    /// The caller may complete the task, and owns the body, which has not started.
-    Unstarted,
-    /// The caller may complete the task, whose body is running.
-    Running,
-    /// The task is done, or claimed by another thread.
-    Lost,
-}
-
-/// The outcome of [`State::publish`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) struct Published {
-    pub(super) awaited: bool,
-}
-
-/// The outcome of [`State::reset`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Reset {
-    /// The task can be run again.
-    Queued,
-    /// The task was cancelled or completed meanwhile: the runner still owns the body.
-    Lost,
-}
-
-/// The outcome of [`State::cancel`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Cancelled {
-    /// It was done, or claimed.
-    TooLate,
-    /// It had not started; the caller owns the body.
-    Unstarted { awaited: bool },
-    /// It runs, and keeps running.
-    Running { awaited: bool },
-}
-
-/// The outcome of [`State::withdraw`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Withdrawn {
-    /// It had not started, and is cancelled; the caller owns the body.
-    Won { awaited: bool },
-    /// It has started, or is done or claimed.
-    Lost,
-}
-
-/// The outcome of [`State::announce_wait`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Announced {
-    /// Whoever completes the task will see the waiters.
-    Pending,
-    /// The task is done.
-    Done,
 }
 
 impl Snapshot {
@@ -280,7 +168,7 @@ impl State {
             }
             let awaited = Snapshot(now).is_awaited();
             let releases = reference == RunnerRef::Release && !awaited;
-            let next = (now | kind.bits()) - if releases { REF } else { 0 };
+            let next = (now | done(kind)) - if releases { REF } else { 0 };
             match self
                 .0
                 .compare_exchange_weak(now, next, order, Ordering::Relaxed)
@@ -314,7 +202,7 @@ impl State {
 
     /// Publishes the result that the winner of [`claim`](Self::claim) has written.
     pub(super) fn publish(&self, kind: ResultKind) -> Published {
-        let before = Snapshot(self.0.fetch_or(kind.bits(), Ordering::AcqRel));
+        let before = Snapshot(self.0.fetch_or(done(kind), Ordering::AcqRel));
         Published {
             awaited: before.is_awaited(),
         }
