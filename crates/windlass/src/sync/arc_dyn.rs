@@ -31,16 +31,18 @@ mod tests {
 
     #[test]
     fn an_arc_of_the_trait_stays_the_same_one() {
-        let given: Arc<dyn Display> = Arc::new(7);
+        let given: Arc<dyn Display + Send + Sync> = Arc::new(7);
         let shared = arc_dyn(Arc::clone(&given), |value| {
-            Arc::new(value) as Arc<dyn Display>
+            Arc::new(value) as Arc<dyn Display + Send + Sync>
         });
         assert!(Arc::ptr_eq(&given, &shared));
     }
 
     #[test]
     fn another_value_is_wrapped() {
-        let shared = arc_dyn("seven", |value| Arc::new(value) as Arc<dyn Display>);
+        let shared = arc_dyn("seven", |value| {
+            Arc::new(value) as Arc<dyn Display + Send + Sync>
+        });
         assert_eq!(shared.to_string(), "seven");
     }
 }
