@@ -110,7 +110,7 @@ fn plain_closures_fail_by_a_panic_only() {
     let returns: Box<dyn FnOnce() -> u32 + Send> = Box::new(|| 7);
     assert_eq!(pool.invoke_any([panics, returns]).unwrap(), 7);
     assert_eq!(pool.invoke_any_timeout([|| 8], LONG).unwrap(), 8);
-    let error = pool.invoke_any([|| panic!("planned")]).map(|()| ());
+    let error: Result<(), _> = pool.invoke_any([|| panic!("planned")]);
     assert!(error.unwrap_err().is_failed());
     let none: [fn(); 0] = [];
     assert!(pool.invoke_any(none).unwrap_err().is_empty());

@@ -33,8 +33,8 @@ fn sized(core: usize, maximum: usize) -> Builder {
 /// A pool on that clock with that many idle core workers.
 fn prestarted(core: usize, clock: &TestClock) -> ThreadPoolExecutor {
     let pool = clock.enter(|| sized(core, core).build().unwrap());
-    assert_eq!(pool.prestart_all_core_threads(), core as usize);
-    await_idle(&pool, core as usize);
+    assert_eq!(pool.prestart_all_core_threads(), core);
+    await_idle(&pool, core);
     pool
 }
 
@@ -249,7 +249,7 @@ fn a_task_that_changes_the_core_size_is_not_interrupted_by_that() {
     const TASKS: usize = 100;
     let pool = sized(TASKS, TASKS).build().unwrap();
     pool.prestart_all_core_threads();
-    let together = Arc::new(Barrier::new(TASKS as usize));
+    let together = Arc::new(Barrier::new(TASKS));
     let handles: Vec<_> = (0..TASKS)
         .map(|_| {
             let (inside, together) = (pool.clone(), Arc::clone(&together));
@@ -264,7 +264,7 @@ fn a_task_that_changes_the_core_size_is_not_interrupted_by_that() {
         })
         .collect();
     for mut handle in handles {
-        assert_eq!(handle.get().unwrap(), (false, false, TASKS as usize));
+        assert_eq!(handle.get().unwrap(), (false, false, TASKS));
     }
     finish(&pool);
 }

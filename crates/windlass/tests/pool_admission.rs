@@ -109,12 +109,12 @@ fn exactly_maximum_plus_capacity_tasks_fit() {
     for (core, maximum, capacity) in [(1, 1, 1), (1, 3, 2), (3, 3, 4), (0, 2, 3)] {
         let blockers = Blockers::default();
         let pool = bounded(core, maximum, capacity);
-        let room = maximum as usize + capacity;
+        let room = maximum + capacity;
         assert_eq!(fill(&pool, &blockers, 1), 1);
         // With core zero it is queued first, and takes up room until its worker is there.
         blockers.await_started(1);
         assert_eq!(fill(&pool, &blockers, room + 1), room - 1);
-        blockers.await_started(maximum as usize);
+        blockers.await_started(maximum);
         until("all counted", || pool.task_count() == room as u64);
         for _ in 0..2 {
             let refused = pool.submit(|| ()).unwrap_err();
@@ -265,7 +265,7 @@ fn a_task_that_races_shutdown_now_is_refused_returned_or_run_interrupted() {
             interrupt::spawn(move || execute_sleepers(&pool, &tally))
         };
         until("some tasks", || {
-            tally.accepted.load(Ordering::SeqCst) >= round as usize % 7
+            tally.accepted.load(Ordering::SeqCst) >= round % 7
         });
         let returned = pool.shutdown_now().len();
         submitter.join().unwrap().unwrap();

@@ -192,9 +192,7 @@ fn a_busy_pool_follows_its_core_size_down_and_up() {
     }
     for size in [10_usize, 7, 13] {
         pool.set_core_pool_size(size).unwrap();
-        advance_until(&clock, "the size", || {
-            pool.stats().pool_size == size as usize
-        });
+        advance_until(&clock, "the size", || pool.stats().pool_size == size);
     }
     drop(pool.shutdown_now());
     pool.close();

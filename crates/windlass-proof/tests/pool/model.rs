@@ -137,7 +137,7 @@ impl Model {
     }
 
     pub(crate) fn idle(&self) -> usize {
-        self.workers as usize - self.running.len()
+        self.workers - self.running.len()
     }
 
     pub(crate) fn remaining(&self) -> Option<usize> {
@@ -415,9 +415,7 @@ impl Model {
             Step::RetireIdle if hand_off && self.workers > 0 => false,
             // Idle workers learn of it one by one. Whom it does not end may do so after the next
             // step, and that may be the one which makes it superfluous.
-            Step::RetireIdle => {
-                self.idle() <= self.workers.saturating_sub(self.setup.core) as usize
-            }
+            Step::RetireIdle => self.idle() <= self.workers.saturating_sub(self.setup.core),
             Step::Finish(at) => at < self.running.len(),
             Step::Cancel(task) | Step::CancelNow(task) => {
                 task < self.tasks.len() && self.tasks[task].plan.has_handle

@@ -316,12 +316,7 @@ fn expected(
     let (active, queued) = (model.running.len(), model.queued.len());
     let taken = model.completed + (active + queued) as u64;
     (
-        [
-            model.workers as usize,
-            active,
-            queued,
-            model.largest as usize,
-        ],
+        [model.workers, active, queued, model.largest],
         [model.completed, taken, model.rejected],
         model.remaining(),
         model.state,

@@ -209,11 +209,12 @@ impl Builder {
                 None => DefaultThreadFactory::new(),
             })
         });
-        let name = match self.name {
+        let mut options = self.options;
+        options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),
         };
-        let shared = Shared::new(name, settings, queue, factory, self.handler, self.options);
+        let shared = Shared::new(settings, queue, factory, self.handler, options);
         Ok(ThreadPoolExecutor::new(shared))
     }
 }

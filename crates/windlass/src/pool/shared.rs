@@ -27,7 +27,6 @@ pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 pub(crate) struct Shared {
-    name: Arc<str>,
     pub(crate) ctl: Ctl,
     pub(crate) settings: Settings,
     pub(crate) queue: WorkQueue,
@@ -51,6 +50,7 @@ pub(crate) struct Shared {
 /// What is fixed when the pool is built.
 #[derive(Default)]
 pub(crate) struct Options {
+    pub(crate) name: Arc<str>,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// Whether the hooks receive how long tasks waited and ran.
     pub(crate) takes_times: bool,
@@ -74,7 +74,6 @@ impl Options {
 
 impl Shared {
     pub(crate) fn new(
-        name: Arc<str>,
         settings: Settings,
         queue: WorkQueue,
         factory: Arc<dyn ThreadFactory>,
@@ -82,7 +81,6 @@ impl Shared {
         options: Options,
     ) -> Arc<Self> {
         Arc::new(Self {
-            name,
             ctl: Ctl::new(),
             settings,
             queue,
@@ -100,7 +98,7 @@ impl Shared {
     }
 
     pub(crate) const fn name(&self) -> &Arc<str> {
-        &self.name
+        &self.options.name
     }
 
     pub(crate) fn is_shutdown(&self) -> bool {
