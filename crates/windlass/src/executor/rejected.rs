@@ -243,7 +243,7 @@ impl<H> fmt::Display for RejectedExecution<H> {
             RejectionReason::Interrupted => ": the submitter was interrupted",
             RejectionReason::ZeroPeriod => ": a period must be above zero",
             RejectionReason::NeverDue => ": the calendar has no time in the future",
-            RejectionReason::Other => ": refused by the handler",
+            RejectionReason::Other => ": rejected by the handler",
         })
     }
 }

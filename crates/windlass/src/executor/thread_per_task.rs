@@ -200,11 +200,11 @@ impl Executor for ThreadPerTaskExecutor {
             id,
             task: Arc::clone(&pending),
         };
-        let made = catch(|| {
+        let created = catch(|| {
             let body = ThreadBody::new(move || launch.run());
             self.factory.new_thread(body)
         });
-        let accepted = matches!(made, Ok(Ok(())));
+        let accepted = matches!(created, Ok(Ok(())));
         let returned = {
             let mut pending = pending.lock();
             match std::mem::replace(&mut *pending, PendingTask::Taken) {
@@ -221,14 +221,14 @@ impl Executor for ThreadPerTaskExecutor {
         if returned.is_some() {
             self.shared.unregister(id);
         }
-        match (made, returned) {
+        match (created, returned) {
             (Err(payload), _) => std::panic::resume_unwind(payload),
             (Ok(_), None) => Ok(()),
-            (Ok(made), Some(task)) => {
-                let refused = RejectedExecution::new(task, RejectionReason::NoThread);
-                Err(match made {
-                    Ok(()) => refused,
-                    Err(error) => refused.with_source(error),
+            (Ok(created), Some(task)) => {
+                let rejected = RejectedExecution::new(task, RejectionReason::NoThread);
+                Err(match created {
+                    Ok(()) => rejected,
+                    Err(error) => rejected.with_source(error),
                 })
             }
         }

@@ -172,8 +172,8 @@ fn queued_for(task: &Task) -> Option<Duration> {
     Some(time_since(due.map_or(queued, |due| due.max(queued))))
 }
 
-fn time_since(moment: Instant) -> Duration {
-    clock::now().saturating_duration_since(moment)
+fn time_since(start: Instant) -> Duration {
+    clock::now().saturating_duration_since(start)
 }
 
 /// What a worker without a task does.
