@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Books, Meeting, beside, producers, send_tasks_that_meet};
+use super::{Ledger, Rendezvous, beside, producers, submit_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::forkjoin::{Cx, ForkJoinPool, RecursiveTask, blocking, join};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -34,16 +34,16 @@ impl RecursiveTask for Tree {
 #[test]
 fn submissions_from_several_threads_and_a_shutdown() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
+        let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
         let closer = beside(move || theirs.shutdown());
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             theirs.1.execute_some(&theirs.0, 1);
             theirs.1.submit(&theirs.0, || ());
         });
         closer.join().unwrap();
-        let account = books.settle_fork_join(&pool);
+        let account = ledger.close_fork_join(&pool);
         assert_eq!(account.ran, account.sent - account.refused);
     });
 }
@@ -51,10 +51,10 @@ fn submissions_from_several_threads_and_a_shutdown() {
 #[test]
 fn submissions_from_several_threads_and_a_stop() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (pool(2), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             for _ in 0..2 {
                 theirs.1.submit(&theirs.0, || ());
@@ -62,55 +62,55 @@ fn submissions_from_several_threads_and_a_stop() {
         });
         stopper.join().unwrap();
         // Each was refused, handed back or run; nothing is cancelled.
-        assert_eq!(books.settle_fork_join(&pool).unrun, 0);
+        assert_eq!(ledger.close_fork_join(&pool).unrun, 0);
     });
 }
 
 #[test]
 fn no_task_waits_while_a_worker_sleeps() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
-        send_tasks_that_meet(&pool, &books);
-        assert_eq!(books.settle_fork_join(&pool).ran, 4);
+        let (pool, ledger) = (pool(2), Ledger::default());
+        submit_tasks_that_meet(&pool, &ledger);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 4);
     });
 }
 
 #[test]
 fn what_a_task_submits_to_its_own_pool_finds_the_other_worker() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
-        let meeting = Meeting::of(2);
-        let theirs = (pool.clone(), books.clone());
-        let parent = books.submit(&pool, move || {
-            theirs.1.submit(&theirs.0, meeting.guest());
-            meeting.attend();
+        let (pool, ledger) = (pool(2), Ledger::default());
+        let rendezvous = Rendezvous::of(2);
+        let theirs = (pool.clone(), ledger.clone());
+        let parent = ledger.submit(&pool, move || {
+            theirs.1.submit(&theirs.0, rendezvous.participant());
+            rendezvous.arrive();
         });
         parent.wait().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 2);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 2);
     });
 }
 
 #[test]
 fn a_tree_grows_beside_submissions() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (pool(2), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
         assert_eq!(pool.invoke(Tree(2)), 4);
         producer.join().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 2);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 2);
     });
 }
 
 #[test]
 fn a_tree_that_was_taken_grows_to_its_end_after_a_shutdown() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
+        let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
         let closer = beside(move || theirs.shutdown());
         let tree = pool.fork(Tree(2));
         closer.join().unwrap();
-        books.settle_fork_join(&pool);
+        ledger.close_fork_join(&pool);
         if let Ok(mut tree) = tree {
             assert_eq!(tree.get().unwrap(), 4);
         }
@@ -120,31 +120,31 @@ fn a_tree_that_was_taken_grows_to_its_end_after_a_shutdown() {
 #[test]
 fn both_halves_of_a_join_are_done_whoever_stops_the_pool() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
+        let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
         let stopper = beside(move || drop(theirs.shutdown_now()));
         let body = {
-            let books = books.clone();
-            move || join(books.body(|| ()), books.body(|| ()))
+            let ledger = ledger.clone();
+            move || join(ledger.body(|| ()), ledger.body(|| ()))
         };
         pool.install(body);
         stopper.join().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 2);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 2);
     });
 }
 
 #[test]
 fn a_scope_ends_with_all_it_spawned_whoever_shuts_the_pool_down() {
     model(|| {
-        let (pool, books) = (pool(1), Books::default());
+        let (pool, ledger) = (pool(1), Ledger::default());
         let theirs = pool.clone();
         let closer = beside(move || theirs.shutdown());
         pool.scope(|scope| {
-            scope.spawn(books.body(|| ()));
-            scope.spawn(books.body(|| ()));
+            scope.spawn(ledger.body(|| ()));
+            scope.spawn(ledger.body(|| ()));
         });
         assert_eq!(
-            books
+            ledger
                 .0
                 .lock()
                 .sent
@@ -154,7 +154,7 @@ fn a_scope_ends_with_all_it_spawned_whoever_shuts_the_pool_down() {
             2
         );
         closer.join().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 2);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 2);
     });
 }
 
@@ -162,76 +162,76 @@ fn a_scope_ends_with_all_it_spawned_whoever_shuts_the_pool_down() {
 fn workers_that_leave_at_once_leave_nothing_behind() {
     model(|| {
         let builder = ForkJoinPool::builder().parallelism(2);
-        let (pool, books) = (
+        let (pool, ledger) = (
             builder.keep_alive(Duration::ZERO).build().unwrap(),
-            Books::default(),
+            Ledger::default(),
         );
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             for _ in 0..2 {
                 theirs.1.submit(&theirs.0, || ()).wait().unwrap();
             }
         });
-        assert_eq!(books.settle_fork_join(&pool).ran, 4);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 4);
     });
 }
 
 #[test]
 fn more_parallelism_runs_what_was_queued() {
     model(|| {
-        let (pool, books) = (pool(1), Books::default());
-        let meeting = Meeting::of(2);
-        books.execute(&pool, meeting.guest());
-        books.execute(&pool, meeting.guest());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (pool(1), Ledger::default());
+        let rendezvous = Rendezvous::of(2);
+        ledger.execute(&pool, rendezvous.participant());
+        ledger.execute(&pool, rendezvous.participant());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
         pool.set_parallelism(2).unwrap();
         producer.join().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 3);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 3);
     });
 }
 
 #[test]
 fn a_worker_that_waits_makes_room_for_what_it_waits_for() {
     model(|| {
-        let (pool, books) = (pool(1), Books::default());
-        let theirs = (pool.clone(), books.clone());
-        let parent = books.submit(&pool, move || {
+        let (pool, ledger) = (pool(1), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
+        let parent = ledger.submit(&pool, move || {
             let child: Arc<TaskHandle<()>> = theirs.1.submit(&theirs.0, || ());
             blocking(|| child.wait().unwrap());
         });
-        books.execute_some(&pool, 1);
+        ledger.execute_some(&pool, 1);
         parent.wait().unwrap();
-        assert_eq!(books.settle_fork_join(&pool).ran, 3);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 3);
     });
 }
 
 #[test]
 fn what_is_drained_is_handed_back_and_the_rest_is_run() {
     model(|| {
-        let (pool, books) = (pool(1), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (pool(1), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let drainer = beside(move || {
             theirs.1.take_back(theirs.0.poll_submission());
             theirs.1.take_back(theirs.0.drain_tasks());
         });
-        books.execute_some(&pool, 2);
+        ledger.execute_some(&pool, 2);
         drainer.join().unwrap();
-        books.settle_fork_join(&pool);
+        ledger.close_fork_join(&pool);
     });
 }
 
 #[test]
 fn quiescence_comes_when_all_is_done() {
     model(|| {
-        let (pool, books) = (pool(2), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (pool(2), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
-        books.execute_some(&pool, 1);
+        ledger.execute_some(&pool, 1);
         assert!(pool.await_quiescence(Duration::MAX));
         producer.join().unwrap();
         assert!(pool.await_quiescence(Duration::MAX));
-        let done = books
+        let done = ledger
             .0
             .lock()
             .sent
@@ -239,7 +239,7 @@ fn quiescence_comes_when_all_is_done() {
             .map(super::Entry::runs)
             .sum::<u64>();
         assert_eq!(done, 3);
-        assert_eq!(books.settle_fork_join(&pool).ran, 3);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 3);
     });
 }
 
@@ -262,11 +262,11 @@ fn a_thread_that_cannot_be_started() {
         let factory = LateStarter(AtomicUsize::new(0), DefaultThreadFactory::named("model"));
         let builder = ForkJoinPool::builder().parallelism(2);
         let pool = builder.thread_factory(Arc::new(factory)).build().unwrap();
-        let books = Books::default();
-        let theirs = (pool.clone(), books.clone());
+        let ledger = Ledger::default();
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             theirs.1.execute_some(&theirs.0, 2);
         });
-        assert_eq!(books.settle_fork_join(&pool).ran, 4);
+        assert_eq!(ledger.close_fork_join(&pool).ran, 4);
     });
 }

@@ -1,13 +1,13 @@
-//! Whole pools, through the front door: every kind of pool, in race with everything that one can do
-//! to it.
+//! Models of whole pools through their public interface: every kind of pool, in a race with every
+//! operation on it.
 //!
-//! Each scenario keeps books of what it sends to a pool, and has them checked at the end. So three
-//! properties are looked at in every schedule:
+//! Each scenario records what it submits to a pool in a ledger, and checks that at the end. So three
+//! properties are checked in every schedule:
 //!
-//! - A task that was taken ran exactly once, or was handed back whole: the books run what came back,
-//!   and then each task has run once, unless its handle says that it was cancelled.
-//! - No task waits while a worker sleeps that could run it: tasks that [`Meeting`] each other need a
-//!   worker each, and whoever is left alone lets the model deadlock.
+//! - A task that was accepted ran exactly once, or was handed back whole: the ledger runs what came back,
+//!   and then each task has run once, unless its handle reports that it was cancelled.
+//! - No task waits while a worker sleeps that could run it: tasks that meet at a [`Rendezvous`] need a
+//!   worker each, and one that is left alone deadlocks the model.
 //! - The counters are exact when the pool has ended.
 //!
 //! Too large for loom. Once each under `cargo test`, many random schedules under shuttle.
@@ -26,14 +26,14 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, thread};
 use crate::task::{Task, TaskHandle, TaskId, TaskState};
 
-/// What was sent to one pool, and what came back.
+/// What was submitted to one pool, and what came back.
 #[derive(Clone, Default)]
-struct Books(Arc<Mutex<Pages>>);
+struct Ledger(Arc<Mutex<Records>>);
 
 #[derive(Default)]
-struct Pages {
+struct Records {
     sent: Vec<Entry>,
-    /// Refused and handed back.
+    /// Rejected or handed back.
     back: Vec<Task>,
     refused: u64,
 }
@@ -43,24 +43,24 @@ struct Entry {
     handle: Option<Arc<TaskHandle<()>>>,
 }
 
-/// What the books say when the pool has ended.
+/// The totals of a ledger when the pool has terminated.
 #[derive(Debug, Clone, Copy)]
 struct Account {
     sent: u64,
     /// Tasks that the pool ran, or its handler.
     ran: u64,
-    /// Tasks that never ran: their handles say that they were cancelled.
+    /// Tasks that never ran: their handles report that they were cancelled.
     unrun: u64,
     refused: u64,
 }
 
-impl Books {
-    /// A body that does this and is counted.
+impl Ledger {
+    /// Returns a body that runs `then` and is counted.
     fn body(&self, then: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
         self.enter(None, then).1
     }
 
-    /// Opens an entry; gives its place, and the body that belongs to it.
+    /// Opens an entry; returns its place, and the body that belongs to it.
     fn enter(
         &self,
         handle: Option<Arc<TaskHandle<()>>>,
@@ -68,16 +68,16 @@ impl Books {
     ) -> (usize, impl FnOnce() + Send + 'static) {
         let runs = Arc::new(AtomicUsize::new(0));
         let theirs = Arc::clone(&runs);
-        let mut pages = self.0.lock();
-        pages.sent.push(Entry { runs, handle });
+        let mut records = self.0.lock();
+        records.sent.push(Entry { runs, handle });
         let body = move || {
             theirs.fetch_add(1, Ordering::SeqCst);
             then();
         };
-        (pages.sent.len() - 1, body)
+        (records.sent.len() - 1, body)
     }
 
-    /// Sends a task without a handle; gives its id if it was taken.
+    /// Submits a task without a handle; returns its id if it was accepted.
     fn execute(
         &self,
         pool: &impl Executor,
@@ -88,7 +88,7 @@ impl Books {
         self.send(pool, task).then_some(id)
     }
 
-    /// Sends a task with a handle, and gives that, whether the task was taken or not.
+    /// Submits a task with a handle, and returns that, whether the task was accepted or not.
     fn submit(
         &self,
         pool: &impl Executor,
@@ -112,18 +112,18 @@ impl Books {
         taken
     }
 
-    /// Sends this many tasks that do nothing; says how many were taken.
+    /// Submits this many tasks that do nothing; returns how many were accepted.
     fn execute_some(&self, pool: &impl Executor, count: usize) -> usize {
         let taken = (0..count).filter(|_| self.execute(pool, || ()).is_some());
         taken.count()
     }
 
-    /// Notes what the pool has handed back.
+    /// Records what the pool has handed back.
     fn take_back(&self, tasks: impl IntoIterator<Item = Task>) {
         self.0.lock().back.extend(tasks);
     }
 
-    /// Waits for the end of the pool, and checks that every task had one.
+    /// Closes the pool, and checks that every task has ended.
     fn audit(&self, pool: &ThreadPoolExecutor) -> Account {
         pool.close();
         assert!(pool.is_terminated());
@@ -138,8 +138,8 @@ impl Books {
         account
     }
 
-    /// The same, for scenarios in which nothing is cancelled and a refusal is told to the submitter.
-    fn settle(&self, pool: &ThreadPoolExecutor) -> Account {
+    /// Does the same, for scenarios in which nothing is cancelled and rejections reach the submitter.
+    fn close_pool(&self, pool: &ThreadPoolExecutor) -> Account {
         let account = self.audit(pool);
         assert_eq!(pool.completed_task_count(), account.ran);
         assert_eq!(pool.rejected_count(), account.refused);
@@ -147,8 +147,8 @@ impl Books {
         account
     }
 
-    /// The same for a fork-join pool, which counts less.
-    fn settle_fork_join(&self, pool: &ForkJoinPool) -> Account {
+    /// Does the same for a fork-join pool, which counts less.
+    fn close_fork_join(&self, pool: &ForkJoinPool) -> Account {
         pool.close();
         assert!(pool.is_terminated());
         let stats = pool.stats();
@@ -159,13 +159,13 @@ impl Books {
 
     /// Runs what came back, and checks that every task has ended in one way.
     fn close(&self) -> Account {
-        let pages = std::mem::take(&mut *self.0.lock());
-        let ran = pages.sent.iter().map(Entry::runs).sum();
-        for task in pages.back {
+        let records = std::mem::take(&mut *self.0.lock());
+        let ran = records.sent.iter().map(Entry::runs).sum();
+        for task in records.back {
             task.run();
         }
         let mut unrun = 0;
-        for (at, entry) in pages.sent.iter().enumerate() {
+        for (at, entry) in records.sent.iter().enumerate() {
             match (entry.runs(), entry.end()) {
                 (1, None | Some(TaskState::Completed | TaskState::Cancelled)) => {}
                 (0, Some(TaskState::Cancelled)) => unrun += 1,
@@ -173,10 +173,10 @@ impl Books {
             }
         }
         Account {
-            sent: pages.sent.len() as u64,
+            sent: records.sent.len() as u64,
             ran,
             unrun,
-            refused: pages.refused,
+            refused: records.refused,
         }
     }
 }
@@ -192,13 +192,13 @@ impl Entry {
 }
 
 /// A place where threads wait until this many of them are there.
-struct Meeting {
+struct Rendezvous {
     size: usize,
     here: Mutex<usize>,
     complete: Condvar,
 }
 
-impl Meeting {
+impl Rendezvous {
     fn of(size: usize) -> Arc<Self> {
         Arc::new(Self {
             size,
@@ -207,13 +207,13 @@ impl Meeting {
         })
     }
 
-    /// A body that comes to the meeting and stays to its end.
-    fn guest(self: &Arc<Self>) -> impl FnOnce() + Send + 'static {
-        let meeting = Arc::clone(self);
-        move || meeting.attend()
+    /// Returns a body that arrives and waits for the others.
+    fn participant(self: &Arc<Self>) -> impl FnOnce() + Send + 'static {
+        let rendezvous = Arc::clone(self);
+        move || rendezvous.arrive()
     }
 
-    fn attend(&self) {
+    fn arrive(&self) {
         let mut here = self.here.lock();
         *here += 1;
         self.complete.notify_all();
@@ -228,18 +228,21 @@ fn beside<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> threa
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// Twice two tasks that need a worker each, from two threads.
-fn send_tasks_that_meet(pool: &(impl Executor + Clone + 'static), books: &Books) {
+/// Submits two tasks that need a worker each from two threads, twice.
+fn submit_tasks_that_meet(pool: &(impl Executor + Clone + 'static), ledger: &Ledger) {
     for _ in 0..2 {
-        let meeting = Meeting::of(2);
-        let theirs = (pool.clone(), books.clone(), meeting.guest());
+        let rendezvous = Rendezvous::of(2);
+        let theirs = (pool.clone(), ledger.clone(), rendezvous.participant());
         let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
-        books.submit(pool, meeting.guest()).wait().unwrap();
+        ledger
+            .submit(pool, rendezvous.participant())
+            .wait()
+            .unwrap();
         producer.join().unwrap().wait().unwrap();
     }
 }
 
-/// Has this many producers do this at once, and waits for them.
+/// Runs `produce` on this many threads at once, and waits for them.
 fn producers(count: usize, produce: impl Fn() + Clone + Send + 'static) {
     let all: Vec<_> = (0..count).map(|_| beside(produce.clone())).collect();
     for producer in all {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Books, beside, producers, send_tasks_that_meet};
+use super::{Ledger, beside, producers, submit_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::pool::ThreadPoolExecutor;
 use crate::queue::{
@@ -28,35 +28,35 @@ fn pool(
 
 /// Two producers, a worker that stays and one that may leave.
 fn tasks_of_several_producers(queue: impl BlockingQueue<Task> + 'static) {
-    let (pool, books) = (pool(1, 2, queue), Books::default());
-    let theirs = (pool.clone(), books.clone());
+    let (pool, ledger) = (pool(1, 2, queue), Ledger::default());
+    let theirs = (pool.clone(), ledger.clone());
     producers(2, move || {
         theirs.1.execute_some(&theirs.0, 2);
     });
-    books.settle(&pool);
+    ledger.close_pool(&pool);
 }
 
 /// Two workers that have slept get two tasks that need both of them.
 fn tasks_that_meet(queue: impl BlockingQueue<Task> + 'static) {
     // Room for as many more as there are tasks: a worker may be on its way back to the queue, where a
     // hand-off does not find it.
-    let (pool, books) = (pool(2, 6, queue), Books::default());
+    let (pool, ledger) = (pool(2, 6, queue), Ledger::default());
     pool.prestart_all_core_threads();
-    send_tasks_that_meet(&pool, &books);
-    assert_eq!(books.settle(&pool).ran, 4);
+    submit_tasks_that_meet(&pool, &ledger);
+    assert_eq!(ledger.close_pool(&pool).ran, 4);
 }
 
 /// A stop in the middle of it.
 fn tasks_that_meet_a_stop(queue: impl BlockingQueue<Task> + 'static) {
-    let (pool, books) = (pool(1, 2, queue), Books::default());
-    let theirs = (pool.clone(), books.clone());
+    let (pool, ledger) = (pool(1, 2, queue), Ledger::default());
+    let theirs = (pool.clone(), ledger.clone());
     let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
-    let theirs = (pool.clone(), books.clone());
+    let theirs = (pool.clone(), ledger.clone());
     let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
-    books.execute_some(&pool, 2);
+    ledger.execute_some(&pool, 2);
     stopper.join().unwrap();
     producer.join().unwrap();
-    books.settle(&pool);
+    ledger.close_pool(&pool);
 }
 
 macro_rules! under_each {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Books, Meeting, beside, producers};
+use super::{Ledger, Rendezvous, beside, producers};
 use crate::executor::ExecutorService;
 use crate::scheduled::{Schedule, ScheduledHandle, ScheduledThreadPoolExecutor};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -60,18 +60,18 @@ fn tick(runs: &Arc<AtomicUsize>) -> impl FnMut() + Send + 'static {
 #[test]
 fn tasks_due_now_and_plain_ones_and_a_shutdown() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(2), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(2), Ledger::default());
         let theirs = pool.clone();
         let closer = beside(move || theirs.shutdown());
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || {
             theirs.1.submit(&theirs.0, || ());
             Timed::after(&theirs.0, Duration::ZERO)
         });
-        books.execute_some(&pool, 2);
+        ledger.execute_some(&pool, 2);
         closer.join().unwrap();
         let timed = producer.join().unwrap();
-        let account = books.audit(pool.pool());
+        let account = ledger.audit(pool.pool());
         let ran = u64::from(timed.check());
         assert_eq!(pool.stats().completed_task_count, account.ran + ran);
     });
@@ -80,14 +80,14 @@ fn tasks_due_now_and_plain_ones_and_a_shutdown() {
 #[test]
 fn a_stop_hands_back_what_is_not_due() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(1), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
         let timed = [Duration::ZERO, HOUR].map(|delay| Timed::after(&pool, delay));
-        books.execute_some(&pool, 1);
+        ledger.execute_some(&pool, 1);
         stopper.join().unwrap();
         // The tasks that were returned run now.
-        books.audit(pool.pool());
+        ledger.audit(pool.pool());
         for task in timed {
             task.check();
         }
@@ -97,16 +97,19 @@ fn a_stop_hands_back_what_is_not_due() {
 #[test]
 fn a_task_due_now_is_not_kept_by_one_that_is_due_later() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(2), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(2), Ledger::default());
         pool.set_run_delayed_after_shutdown(false);
         pool.prestart_all_core_threads();
         let later = Timed::after(&pool, HOUR);
-        let meeting = Meeting::of(2);
-        let theirs = (pool.clone(), meeting.guest());
+        let rendezvous = Rendezvous::of(2);
+        let theirs = (pool.clone(), rendezvous.participant());
         let producer = beside(move || theirs.0.schedule(Duration::ZERO, theirs.1).unwrap());
-        books.submit(&pool, meeting.guest()).wait().unwrap();
+        ledger
+            .submit(&pool, rendezvous.participant())
+            .wait()
+            .unwrap();
         producer.join().unwrap().get().unwrap();
-        let account = books.audit(pool.pool());
+        let account = ledger.audit(pool.pool());
         assert!(!later.check());
         assert_eq!(pool.stats().completed_task_count, account.ran + 1);
     });
@@ -116,16 +119,16 @@ fn a_task_due_now_is_not_kept_by_one_that_is_due_later() {
 fn a_cancel_and_the_run_of_the_same_task() {
     for removes in [false, true] {
         model(move || {
-            let (pool, books) = (ScheduledThreadPoolExecutor::new(1), Books::default());
+            let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
             pool.set_remove_on_cancel(removes);
             let timed = Timed::after(&pool, Duration::ZERO);
             let later = Timed::after(&pool, HOUR);
-            let theirs = (pool.clone(), books.clone());
+            let theirs = (pool.clone(), ledger.clone());
             let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
             let cancelled = timed.cancel();
             assert!(later.cancel());
             producer.join().unwrap();
-            books.audit(pool.pool());
+            ledger.audit(pool.pool());
             assert!(timed.check() || cancelled);
             assert!(!later.check());
         });
@@ -135,15 +138,15 @@ fn a_cancel_and_the_run_of_the_same_task() {
 #[test]
 fn a_removed_task_does_not_run() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(1), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
         let timed = Timed::after(&pool, Duration::ZERO);
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
         let removed = timed.handle.as_ref().and_then(|handle| pool.remove(handle));
         let was_removed = removed.is_some();
         drop(removed);
         producer.join().unwrap();
-        let account = books.audit(pool.pool());
+        let account = ledger.audit(pool.pool());
         assert_ne!(timed.check(), was_removed);
         let completed = account.ran + u64::from(!was_removed);
         assert_eq!(pool.stats().completed_task_count, completed);
@@ -153,7 +156,7 @@ fn a_removed_task_does_not_run() {
 #[test]
 fn policies_that_change_after_the_shutdown() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(2), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(2), Ledger::default());
         pool.set_continue_periodic_after_shutdown(true);
         let runs = Arc::new(AtomicUsize::new(0));
         let mut periodic = pool
@@ -166,7 +169,7 @@ fn policies_that_change_after_the_shutdown() {
         pool.set_continue_periodic_after_shutdown(false);
         closer.join().unwrap();
         assert!(periodic.get().unwrap_err().is_cancelled());
-        books.audit(pool.pool());
+        ledger.audit(pool.pool());
         assert!(!later.check());
         assert_eq!(runs.load(Ordering::SeqCst) as u64, periodic.runs());
     });
@@ -175,17 +178,17 @@ fn policies_that_change_after_the_shutdown() {
 #[test]
 fn a_periodic_task_does_not_keep_others_from_their_turn() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(1), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
         let runs = Arc::new(AtomicUsize::new(0));
         let periodic = pool
             .schedule_with_fixed_delay(Duration::ZERO, SHORTEST, tick(&runs))
             .unwrap();
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             theirs.1.submit(&theirs.0, || ()).wait().unwrap();
         });
         assert!(periodic.cancel());
-        let account = books.audit(pool.pool());
+        let account = ledger.audit(pool.pool());
         assert_eq!(account.ran, 2);
         assert_eq!(runs.load(Ordering::SeqCst) as u64, periodic.runs());
     });
@@ -194,20 +197,20 @@ fn a_periodic_task_does_not_keep_others_from_their_turn() {
 #[test]
 fn a_periodic_task_and_a_stop() {
     model(|| {
-        let (pool, books) = (ScheduledThreadPoolExecutor::new(2), Books::default());
+        let (pool, ledger) = (ScheduledThreadPoolExecutor::new(2), Ledger::default());
         let runs = Arc::new(AtomicUsize::new(0));
         let mut periodic = pool
             .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, tick(&runs))
             .unwrap();
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
         let queued = pool.shutdown_now();
         let (turns, plain): (Vec<_>, Vec<_>) =
             queued.into_iter().partition(|task| task.is_periodic());
-        books.take_back(plain);
+        ledger.take_back(plain);
         drop(turns);
         producer.join().unwrap();
-        books.audit(pool.pool());
+        ledger.audit(pool.pool());
         assert!(periodic.get().unwrap_err().is_cancelled());
         assert_eq!(runs.load(Ordering::SeqCst) as u64, periodic.runs());
     });

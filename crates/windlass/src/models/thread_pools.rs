@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Account, Books, Meeting, beside, producers};
+use super::{Account, Ledger, Rendezvous, beside, producers};
 use crate::completion::CompletionService;
 use crate::executor::ExecutorService;
 use crate::pool::{
@@ -34,12 +34,12 @@ fn narrow(builder: Builder) -> Builder {
 /// Two producers on a new pool, and something else beside them, in each schedule.
 fn race(
     build: impl Fn() -> Builder + Send + Sync + 'static,
-    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + Sync + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + Sync + 'static,
     check: impl Fn(&ThreadPoolExecutor, Account) + Send + Sync + 'static,
 ) {
-    let produce = |pool: &ThreadPoolExecutor, books: &Books| {
-        books.submit(pool, || ());
-        books.execute(pool, || ());
+    let produce = |pool: &ThreadPoolExecutor, ledger: &Ledger| {
+        ledger.submit(pool, || ());
+        ledger.execute(pool, || ());
     };
     model(move || race_once(build(), produce, disturb.clone(), &check));
 }
@@ -47,29 +47,29 @@ fn race(
 /// The same, where tasks may be dropped: each has a handle, which says so.
 fn race_for_places(
     build: impl Fn() -> Builder + Send + Sync + 'static,
-    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + Sync + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + Sync + 'static,
     check: impl Fn(&ThreadPoolExecutor, Account) + Send + Sync + 'static,
 ) {
-    let produce = |pool: &ThreadPoolExecutor, books: &Books| {
-        books.submit(pool, || ());
-        books.submit(pool, || ());
+    let produce = |pool: &ThreadPoolExecutor, ledger: &Ledger| {
+        ledger.submit(pool, || ());
+        ledger.submit(pool, || ());
     };
     model(move || race_once(build(), produce, disturb.clone(), &check));
 }
 
 fn race_once(
     builder: Builder,
-    produce: impl Fn(&ThreadPoolExecutor, &Books) + Clone + Send + 'static,
-    disturb: impl Fn(&ThreadPoolExecutor, &Books) + Send + 'static,
+    produce: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + 'static,
+    disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Send + 'static,
     check: &(impl Fn(&ThreadPoolExecutor, Account) + ?Sized),
 ) {
-    let (pool, books) = (builder.build().unwrap(), Books::default());
-    let theirs = (pool.clone(), books.clone());
+    let (pool, ledger) = (builder.build().unwrap(), Ledger::default());
+    let theirs = (pool.clone(), ledger.clone());
     let disturber = beside(move || disturb(&theirs.0, &theirs.1));
-    let theirs = (pool.clone(), books.clone());
+    let theirs = (pool.clone(), ledger.clone());
     producers(2, move || produce(&theirs.0, &theirs.1));
     disturber.join().unwrap();
-    check(&pool, books.audit(&pool));
+    check(&pool, ledger.audit(&pool));
 }
 
 /// Everything ran or was refused, and the counters say so.
@@ -98,9 +98,9 @@ fn a_shutdown_while_tasks_are_submitted() {
 fn a_shutdown_by_a_task() {
     race(
         || sized(1, 1),
-        |pool, books| {
+        |pool, ledger| {
             let theirs = pool.clone();
-            books.execute(pool, move || theirs.shutdown());
+            ledger.execute(pool, move || theirs.shutdown());
         },
         run_or_refused,
     );
@@ -110,11 +110,11 @@ fn a_shutdown_by_a_task() {
 fn two_stops_and_a_shutdown_at_once() {
     race(
         || sized(2, 2),
-        |pool, books| {
-            let theirs = (pool.clone(), books.clone());
+        |pool, ledger| {
+            let theirs = (pool.clone(), ledger.clone());
             let other = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
             pool.shutdown();
-            books.take_back(pool.shutdown_now());
+            ledger.take_back(pool.shutdown_now());
             other.join().unwrap();
         },
         run_or_refused,
@@ -124,8 +124,8 @@ fn two_stops_and_a_shutdown_at_once() {
 #[test]
 fn a_stop_ends_the_wait_of_a_task_that_runs() {
     model(|| {
-        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
         let waiter = pool.submit(|| {
             let never = LinkedBlockingQueue::<()>::new();
@@ -133,9 +133,9 @@ fn a_stop_ends_the_wait_of_a_task_that_runs() {
         });
         let waiter = waiter.unwrap();
         let back = pool.shutdown_now().into_iter();
-        books.take_back(back.filter(|task| task.id() != waiter.id()));
+        ledger.take_back(back.filter(|task| task.id() != waiter.id()));
         producer.join().unwrap();
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         let waited = u64::from(!waiter.is_cancelled());
         assert_eq!(pool.completed_task_count(), account.ran + waited);
     });
@@ -145,9 +145,9 @@ fn a_stop_ends_the_wait_of_a_task_that_runs() {
 fn a_task_that_submits_while_its_pool_is_shut_down() {
     race(
         || sized(1, 1),
-        |pool, books| {
-            let theirs = (pool.clone(), books.clone());
-            books.execute(pool, move || {
+        |pool, ledger| {
+            let theirs = (pool.clone(), ledger.clone());
+            ledger.execute(pool, move || {
                 theirs.1.execute_some(&theirs.0, 1);
             });
             pool.shutdown();
@@ -160,9 +160,9 @@ fn a_task_that_submits_while_its_pool_is_shut_down() {
 fn a_cancelled_task_ends_once_queued_or_running() {
     race(
         || sized(1, 1),
-        |pool, books| {
-            let first = books.submit(pool, || ());
-            let second = books.submit(pool, || ());
+        |pool, ledger| {
+            let first = ledger.submit(pool, || ());
+            let second = ledger.submit(pool, || ());
             second.cancel();
             first.cancel_now();
         },
@@ -175,11 +175,11 @@ fn a_cancelled_task_ends_once_queued_or_running() {
 fn a_removed_task_is_the_removers_and_no_workers() {
     race(
         || sized(1, 1),
-        |pool, books| {
-            let id = books.execute(pool, || ()).unwrap();
-            books.take_back(pool.remove(id));
-            let id = books.submit(pool, || ()).id();
-            books.take_back(pool.remove(id));
+        |pool, ledger| {
+            let id = ledger.execute(pool, || ()).unwrap();
+            ledger.take_back(pool.remove(id));
+            let id = ledger.submit(pool, || ()).id();
+            ledger.take_back(pool.remove(id));
         },
         run_or_refused,
     );
@@ -188,16 +188,16 @@ fn a_removed_task_is_the_removers_and_no_workers() {
 #[test]
 fn a_purge_takes_out_what_was_cancelled_and_no_worker_had() {
     model(|| {
-        let (pool, books) = (sized(1, 1).build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (sized(1, 1).build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
-        let cancelled = [(); 2].map(|()| books.submit(&pool, || ()));
+        let cancelled = [(); 2].map(|()| ledger.submit(&pool, || ()));
         for handle in &cancelled {
             handle.cancel();
         }
         let purged = pool.purge() as u64;
         producer.join().unwrap();
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         assert_eq!(pool.completed_task_count(), account.sent - purged);
     });
 }
@@ -205,16 +205,16 @@ fn a_purge_takes_out_what_was_cancelled_and_no_worker_had() {
 #[test]
 fn a_larger_core_runs_what_was_queued() {
     model(|| {
-        let (pool, books) = (sized(1, 2).build().unwrap(), Books::default());
-        let meeting = Meeting::of(2);
-        books.execute(&pool, meeting.guest());
+        let (pool, ledger) = (sized(1, 2).build().unwrap(), Ledger::default());
+        let rendezvous = Rendezvous::of(2);
+        ledger.execute(&pool, rendezvous.participant());
         // Queued behind the first, and yet the first can only end beside it.
-        books.execute(&pool, meeting.guest());
-        let theirs = (pool.clone(), books.clone());
+        ledger.execute(&pool, rendezvous.participant());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
         pool.set_core_pool_size(2).unwrap();
         producer.join().unwrap();
-        all_run(&pool, books.audit(&pool));
+        all_run(&pool, ledger.audit(&pool));
     });
 }
 
@@ -292,14 +292,14 @@ fn workers_of_a_cached_pool_are_used_again_or_leave() {
             .work_queue(SynchronousQueue::with_interchangeable_takers())
             .build()
             .unwrap();
-        let books = Books::default();
-        let theirs = (pool.clone(), books.clone());
+        let ledger = Ledger::default();
+        let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             for _ in 0..2 {
                 theirs.1.submit(&theirs.0, || ()).wait().unwrap();
             }
         });
-        all_run(&pool, books.audit(&pool));
+        all_run(&pool, ledger.audit(&pool));
     });
 }
 
@@ -307,9 +307,9 @@ fn workers_of_a_cached_pool_are_used_again_or_leave() {
 fn a_worker_that_a_panic_has_killed_is_replaced() {
     race(
         || sized(1, 1),
-        |pool, books| {
+        |pool, ledger| {
             for _ in 0..2 {
-                books.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+                ledger.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
             }
         },
         all_run,
@@ -320,8 +320,8 @@ fn a_worker_that_a_panic_has_killed_is_replaced() {
 fn a_worker_that_survives_a_panic_goes_on() {
     race(
         || sized(1, 1).reuse_worker_after_panic(true),
-        |pool, books| {
-            books.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+        |pool, ledger| {
+            ledger.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
         },
         |pool, account| {
             all_run(pool, account);
@@ -408,11 +408,11 @@ fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
     model(|| {
         let factory = Arc::new(Unreliable::that(Unreliability::Forgets));
         let builder = sized(1, 2).thread_factory(Arc::clone(&factory));
-        let (pool, books) = (builder.build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (builder.build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
         for _ in 0..2 {
-            books.submit(&pool, || ());
+            ledger.submit(&pool, || ());
         }
         stopper.join().unwrap();
         // Who breaks the promise sees to the task, if need be after the end of the pool.
@@ -420,7 +420,7 @@ fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
         if let Some(oblivion) = oblivion {
             oblivion.join().unwrap();
         }
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         assert_eq!(pool.completed_task_count(), account.ran);
     });
 }
@@ -429,8 +429,8 @@ fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
 fn blocked_submitters_get_their_turn() {
     race(
         || narrow(sized(1, 1)).rejection_handler(BlockPolicy::new()),
-        |pool, books| {
-            books.execute_some(pool, 2);
+        |pool, ledger| {
+            ledger.execute_some(pool, 2);
         },
         |pool, account| {
             assert_eq!(account.refused, 0);
@@ -447,11 +447,11 @@ fn blocked_submitters_get_a_place_in_a_larger_queue() {
             .rejection_handler(BlockPolicy::new())
             .build()
             .unwrap();
-        let books = Books::default();
-        let meeting = Meeting::of(2);
+        let ledger = Ledger::default();
+        let rendezvous = Rendezvous::of(2);
         // The worker is kept until all have been taken: only the queue can make room for them.
-        books.execute(&pool, meeting.guest());
-        let theirs = (pool.clone(), books.clone());
+        ledger.execute(&pool, rendezvous.participant());
+        let theirs = (pool.clone(), ledger.clone());
         let submitter = beside(move || {
             producers(2, move || {
                 theirs.1.execute_some(&theirs.0, 1);
@@ -459,8 +459,8 @@ fn blocked_submitters_get_a_place_in_a_larger_queue() {
         });
         pool.set_queue_capacity(2).unwrap();
         submitter.join().unwrap();
-        meeting.attend();
-        let account = books.audit(&pool);
+        rendezvous.arrive();
+        let account = ledger.audit(&pool);
         assert_eq!((account.sent, account.refused), (3, 0));
         assert_eq!(pool.completed_task_count(), 3);
     });
@@ -470,16 +470,16 @@ fn blocked_submitters_get_a_place_in_a_larger_queue() {
 fn blocked_submitters_get_a_worker_of_a_larger_maximum() {
     model(|| {
         let builder = narrow(sized(1, 1)).rejection_handler(BlockPolicy::new());
-        let (pool, books) = (builder.build().unwrap(), Books::default());
-        let meeting = Meeting::of(2);
-        books.execute(&pool, meeting.guest());
-        books.execute_some(&pool, 1);
+        let (pool, ledger) = (builder.build().unwrap(), Ledger::default());
+        let rendezvous = Rendezvous::of(2);
+        ledger.execute(&pool, rendezvous.participant());
+        ledger.execute_some(&pool, 1);
         // The queue is full, and stays so until this one meets the first.
-        let theirs = (pool.clone(), books.clone(), meeting.guest());
+        let theirs = (pool.clone(), ledger.clone(), rendezvous.participant());
         let submitter = beside(move || theirs.1.execute(&theirs.0, theirs.2));
         pool.set_maximum_pool_size(2).unwrap();
         submitter.join().unwrap();
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         assert_eq!((account.ran, account.refused), (3, 0));
         assert_eq!(pool.completed_task_count(), 3);
     });
@@ -517,7 +517,7 @@ fn blocked_submitters_and_a_shutdown() {
 fn blocked_submitters_and_a_stop() {
     race(
         || narrow(sized(1, 1)).rejection_handler(BlockPolicy::with_timeout(LONG)),
-        |pool, books| books.take_back(pool.shutdown_now()),
+        |pool, ledger| ledger.take_back(pool.shutdown_now()),
         |pool, account| assert_eq!(pool.completed_task_count(), account.ran),
     );
 }
@@ -552,8 +552,8 @@ fn callers_run_what_there_is_no_room_for() {
 fn the_oldest_makes_room() {
     race_for_places(
         || narrow(sized(1, 1)).rejection_handler(DiscardOldestPolicy),
-        |pool, books| {
-            books.submit(pool, || ());
+        |pool, ledger| {
+            ledger.submit(pool, || ());
         },
         |pool, account| {
             assert_eq!(pool.completed_task_count(), account.ran);
@@ -578,7 +578,7 @@ fn the_oldest_makes_room_until_the_shutdown() {
 fn what_is_dropped_is_counted() {
     race_for_places(
         || narrow(sized(1, 1)).rejection_handler(DiscardPolicy),
-        |pool, books| books.take_back(pool.shutdown_now()),
+        |pool, ledger| ledger.take_back(pool.shutdown_now()),
         |pool, account| {
             assert_eq!(pool.completed_task_count(), account.ran);
             assert_eq!(pool.rejected_count(), account.unrun);
@@ -613,11 +613,12 @@ fn hooks_are_told_of_every_run_and_of_one_end() {
     model(|| {
         let told = Arc::new(Told::default());
         let builder = sized(1, 2).hooks(Arc::clone(&told));
-        let produce = |pool: &ThreadPoolExecutor, books: &Books| {
-            books.execute(pool, || ());
-            books.execute(pool, || ());
+        let produce = |pool: &ThreadPoolExecutor, ledger: &Ledger| {
+            ledger.execute(pool, || ());
+            ledger.execute(pool, || ());
         };
-        let stop = |pool: &ThreadPoolExecutor, books: &Books| books.take_back(pool.shutdown_now());
+        let stop =
+            |pool: &ThreadPoolExecutor, ledger: &Ledger| ledger.take_back(pool.shutdown_now());
         race_once(builder, produce, stop, &|_: &_, account: Account| {
             let runs = [&told.before, &told.after].map(|count| count.load(Ordering::SeqCst) as u64);
             assert_eq!(runs, [account.ran; 2]);
@@ -629,23 +630,23 @@ fn hooks_are_told_of_every_run_and_of_one_end() {
 #[test]
 fn all_that_are_invoked_together_end() {
     model(|| {
-        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
-        let meeting = Meeting::of(2);
-        let bodies = [(); 2].map(|()| books.body(meeting.guest()));
+        let rendezvous = Rendezvous::of(2);
+        let bodies = [(); 2].map(|()| ledger.body(rendezvous.participant()));
         let ended = pool.invoke_all(bodies).unwrap();
         assert!(ended.iter().all(|handle| handle.is_done()));
         producer.join().unwrap();
-        all_run(&pool, books.audit(&pool));
+        all_run(&pool, ledger.audit(&pool));
     });
 }
 
 #[test]
 fn of_those_that_race_one_wins_and_the_rest_end() {
     model(|| {
-        let (pool, books) = (sized(2, 2).build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
         let started = Arc::new(AtomicUsize::new(0));
         let bodies = (0..3).map(|n| {
@@ -657,7 +658,7 @@ fn of_those_that_race_one_wins_and_the_rest_end() {
         });
         assert!(matches!(pool.invoke_any_fallible(bodies), Ok(1 | 2)));
         producer.join().unwrap();
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         let completed = pool.completed_task_count() - account.ran;
         assert!((started.load(Ordering::SeqCst) as u64..=3).contains(&completed));
     });
@@ -666,9 +667,9 @@ fn of_those_that_race_one_wins_and_the_rest_end() {
 #[test]
 fn results_come_in_the_order_of_their_completion_and_none_is_missing() {
     model(|| {
-        let (pool, books) = (narrow(sized(1, 3)).build().unwrap(), Books::default());
+        let (pool, ledger) = (narrow(sized(1, 3)).build().unwrap(), Ledger::default());
         let service = CompletionService::new(pool.clone());
-        let theirs = (pool.clone(), books.clone());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
         let taken = (0..3).filter(|n| {
             let n = *n;
@@ -682,7 +683,7 @@ fn results_come_in_the_order_of_their_completion_and_none_is_missing() {
         results.dedup();
         assert_eq!((results.len(), service.overflowed()), (taken, 0));
         producer.join().unwrap();
-        let account = books.audit(&pool);
+        let account = ledger.audit(&pool);
         assert_eq!(pool.completed_task_count(), account.ran + taken as u64);
     });
 }
@@ -690,13 +691,13 @@ fn results_come_in_the_order_of_their_completion_and_none_is_missing() {
 #[test]
 fn a_pool_whose_last_handle_is_dropped_runs_what_it_has() {
     model(|| {
-        let (pool, books) = (sized(1, 1).build().unwrap(), Books::default());
-        let theirs = (pool.clone(), books.clone());
+        let (pool, ledger) = (sized(1, 1).build().unwrap(), Ledger::default());
+        let theirs = (pool.clone(), ledger.clone());
         let producer = beside(move || theirs.1.submit(&theirs.0, || ()));
-        let handle = books.submit(&pool, || ());
+        let handle = ledger.submit(&pool, || ());
         drop(pool);
         handle.wait().unwrap();
         producer.join().unwrap().wait().unwrap();
-        assert_eq!(books.close().ran, 2);
+        assert_eq!(ledger.close().ran, 2);
     });
 }
