@@ -176,31 +176,31 @@ impl<H> RejectedExecution<H> {
         self.reason
     }
 
-    /// Whether the executor was shut down.
+    /// Returns whether the executor was shut down.
     #[must_use]
     pub const fn is_shutdown(&self) -> bool {
         matches!(self.reason, RejectionReason::Shutdown)
     }
 
-    /// Whether the queue was full and no worker could be added.
+    /// Returns whether the queue was full and no worker could be added.
     #[must_use]
     pub const fn is_saturated(&self) -> bool {
         matches!(self.reason, RejectionReason::Saturated)
     }
 
-    /// Whether a thread was needed and could not be created.
+    /// Returns whether a thread was needed and could not be created.
     #[must_use]
     pub const fn is_no_thread(&self) -> bool {
         matches!(self.reason, RejectionReason::NoThread)
     }
 
-    /// Whether the time limit of the policy passed.
+    /// Returns whether the time limit of the policy passed.
     #[must_use]
     pub const fn is_timed_out(&self) -> bool {
         matches!(self.reason, RejectionReason::TimedOut)
     }
 
-    /// Whether the submitter was interrupted while it waited for room.
+    /// Returns whether the submitter was interrupted while it waited for room.
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         matches!(self.reason, RejectionReason::Interrupted)

@@ -233,7 +233,8 @@ impl<E: Executor + 'static> Runner<E> {
         }
     }
 
-    /// Whether the other executor runs this during its submission, on the same thread; then the
+    /// Returns whether the other executor runs this during its submission, on the same thread;
+    /// then the
     /// submitter continues itself.
     fn runs_inline(&self, inner: &Inner<E>) -> bool {
         let Some(submitter) = &self.submitter else {

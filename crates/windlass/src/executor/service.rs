@@ -64,10 +64,10 @@ pub trait ExecutorService: Executor {
     /// as cancelled.
     fn shutdown_now(&self) -> Vec<Task>;
 
-    /// Whether it was shut down.
+    /// Returns whether it was shut down.
     fn is_shutdown(&self) -> bool;
 
-    /// Whether it was shut down and everything has ended.
+    /// Returns whether it was shut down and everything has ended.
     fn is_terminated(&self) -> bool;
 
     /// Waits until everything has ended after a shutdown, no longer than `timeout`; returns whether it
@@ -78,7 +78,7 @@ pub trait ExecutorService: Executor {
     /// [`Interrupted`], if the thread was interrupted while it had to wait.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted>;
 
-    /// Whether it was shut down and not everything has ended.
+    /// Returns whether it was shut down and not everything has ended.
     fn is_terminating(&self) -> bool {
         self.is_shutdown() && !self.is_terminated()
     }

@@ -104,7 +104,8 @@ impl Shared {
             })
     }
 
-    /// Whether there is at least one task for each worker, and another worker may be started.
+    /// Returns whether there is at least one task for each worker, and another worker may be
+    /// started.
     fn all_are_busy(&self, workers: usize) -> bool {
         let busy = self.roster.snapshot().active + self.queue.len();
         workers < self.settings.maximum() && busy >= workers

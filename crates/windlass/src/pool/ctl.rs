@@ -74,7 +74,7 @@ impl CtlSnapshot {
         self.0 >> COUNT_BITS == RunState::Running as u64
     }
 
-    /// Whether queued tasks are not run any more.
+    /// Returns whether queued tasks are not run any more.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 >> COUNT_BITS >= RunState::Stop as u64

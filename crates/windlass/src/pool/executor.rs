@@ -200,7 +200,7 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// Whether core workers end too when they are idle for the keep-alive time.
+    /// Returns whether core workers end too when they are idle for the keep-alive time.
     #[must_use]
     pub fn allows_core_thread_timeout(&self) -> bool {
         self.shared().settings.core_timeout()

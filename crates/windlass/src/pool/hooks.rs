@@ -34,7 +34,8 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// pool.submit(|| ()).unwrap().get().unwrap();
 /// ```
 pub trait Hooks: Send + Sync {
-    /// Whether [`TaskInfo`] is to have times; called once, by [`Builder::hooks`](super::Builder::hooks).
+    /// Returns whether [`TaskInfo`] is to have times; called once, by
+    /// [`Builder::hooks`](super::Builder::hooks).
     ///
     /// Without them a pool reads no clock for its hooks, and a task does not store the time of its
     /// submission: such hooks cost little more than their calls.
@@ -152,7 +153,7 @@ impl TaskInfo {
             .downcast_ref()
     }
 
-    /// Whether the task has a handle, which receives its value or failure.
+    /// Returns whether the task has a handle, which receives its value or failure.
     #[must_use]
     pub const fn has_handle(&self) -> bool {
         self.has_handle

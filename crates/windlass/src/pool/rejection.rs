@@ -40,7 +40,7 @@ pub trait RejectedExecutionHandler: Send + Sync {
 
 /// The pool that rejects a task, as its handler sees it.
 pub trait Saturated {
-    /// Whether the pool accepts no task any more, as opposed to none at present.
+    /// Returns whether the pool accepts no task any more, as opposed to none at present.
     fn is_shutdown(&self) -> bool;
 
     /// Returns why the pool cannot accept the task.

@@ -155,7 +155,7 @@ impl Worker {
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Whether it has not taken the task it was created for.
+    /// Returns whether it has not taken the task it was created for.
     fn is_starting(&self) -> bool {
         self.launch.lock().first.is_some()
     }
@@ -168,7 +168,7 @@ impl Worker {
         self.work.load(Ordering::Acquire) / 2
     }
 
-    /// Whether it may hold a task that it has not begun: it neither runs one nor sleeps.
+    /// Returns whether it may hold a task that it has not begun: it neither runs one nor sleeps.
     ///
     /// Reads the sleep first: a worker that sleeps after a task is seen to have begun it.
     fn is_searching(&self) -> bool {

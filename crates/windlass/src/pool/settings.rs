@@ -45,19 +45,19 @@ impl fmt::Display for ConfigError {
 impl Error for ConfigError {}
 
 impl ConfigError {
-    /// Whether the maximum size is zero.
+    /// Returns whether the maximum size is zero.
     #[must_use]
     pub const fn is_zero_maximum(&self) -> bool {
         matches!(self, Self::ZeroMaximum)
     }
 
-    /// Whether the core size exceeds the maximum size.
+    /// Returns whether the core size exceeds the maximum size.
     #[must_use]
     pub const fn is_core_exceeds_maximum(&self) -> bool {
         matches!(self, Self::CoreExceedsMaximum { .. })
     }
 
-    /// Whether core workers may time out with a keep-alive time of zero.
+    /// Returns whether core workers may time out with a keep-alive time of zero.
     #[must_use]
     pub const fn is_zero_keep_alive(&self) -> bool {
         matches!(self, Self::ZeroKeepAlive)

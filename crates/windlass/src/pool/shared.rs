@@ -65,7 +65,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Whether a submission to a running pool with all core workers is only an offer to the queue.
+    /// Returns whether a submission to a running pool with all core workers is only an offer to
+    /// the queue.
     #[inline]
     pub(crate) const fn has_fast_path(&self) -> bool {
         !self.takes_times && !self.grows_eagerly

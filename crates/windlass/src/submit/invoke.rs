@@ -30,31 +30,31 @@ pub enum InvokeError {
 }
 
 impl InvokeError {
-    /// Whether there were no tasks.
+    /// Returns whether there were no tasks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
-    /// Whether the executor rejected a task.
+    /// Returns whether the executor rejected a task.
     #[must_use]
     pub const fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }
 
-    /// Whether no task succeeded.
+    /// Returns whether no task succeeded.
     #[must_use]
     pub const fn is_failed(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 
-    /// Whether the waiting thread was interrupted.
+    /// Returns whether the waiting thread was interrupted.
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         matches!(self, Self::Interrupted)
     }
 
-    /// Whether the time limit passed.
+    /// Returns whether the time limit passed.
     #[must_use]
     pub const fn is_timed_out(&self) -> bool {
         matches!(self, Self::TimedOut)
