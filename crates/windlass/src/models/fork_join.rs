@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Ledger, Rendezvous, beside, producers, submit_tasks_that_meet};
+use super::{Ledger, Rendezvous, producers, spawn, submit_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::forkjoin::{Cx, ForkJoinPool, RecursiveTask, blocking, join};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ fn submissions_from_several_threads_and_a_shutdown() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
+        let closer = spawn(move || theirs.shutdown());
         let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             theirs.1.execute_some(&theirs.0, 1);
@@ -53,7 +53,7 @@ fn submissions_from_several_threads_and_a_stop() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+        let stopper = spawn(move || theirs.1.take_back(theirs.0.shutdown_now()));
         let theirs = (pool.clone(), ledger.clone());
         producers(2, move || {
             for _ in 0..2 {
@@ -95,7 +95,7 @@ fn a_tree_grows_beside_submissions() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         assert_eq!(pool.invoke(Tree(2)), 4);
         producer.join().unwrap();
         assert_eq!(ledger.close_fork_join(&pool).ran, 2);
@@ -107,7 +107,7 @@ fn a_tree_that_was_taken_grows_to_its_end_after_a_shutdown() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
+        let closer = spawn(move || theirs.shutdown());
         let tree = pool.fork(Tree(2));
         closer.join().unwrap();
         ledger.close_fork_join(&pool);
@@ -122,7 +122,7 @@ fn both_halves_of_a_join_are_done_whoever_stops_the_pool() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = pool.clone();
-        let stopper = beside(move || drop(theirs.shutdown_now()));
+        let stopper = spawn(move || drop(theirs.shutdown_now()));
         let body = {
             let ledger = ledger.clone();
             move || join(ledger.body(|| ()), ledger.body(|| ()))
@@ -138,7 +138,7 @@ fn a_scope_ends_with_all_it_spawned_whoever_shuts_the_pool_down() {
     model(|| {
         let (pool, ledger) = (pool(1), Ledger::default());
         let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
+        let closer = spawn(move || theirs.shutdown());
         pool.scope(|scope| {
             scope.spawn(ledger.body(|| ()));
             scope.spawn(ledger.body(|| ()));
@@ -184,7 +184,7 @@ fn more_parallelism_runs_what_was_queued() {
         ledger.execute(&pool, rendezvous.participant());
         ledger.execute(&pool, rendezvous.participant());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 1));
         pool.set_parallelism(2).unwrap();
         producer.join().unwrap();
         assert_eq!(ledger.close_fork_join(&pool).ran, 3);
@@ -211,7 +211,7 @@ fn what_is_drained_is_handed_back_and_the_rest_is_run() {
     model(|| {
         let (pool, ledger) = (pool(1), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let drainer = beside(move || {
+        let drainer = spawn(move || {
             theirs.1.take_back(theirs.0.poll_submission());
             theirs.1.take_back(theirs.0.drain_tasks());
         });
@@ -226,7 +226,7 @@ fn quiescence_comes_when_all_is_done() {
     model(|| {
         let (pool, ledger) = (pool(2), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         ledger.execute_some(&pool, 1);
         assert!(pool.await_quiescence(Duration::MAX));
         producer.join().unwrap();

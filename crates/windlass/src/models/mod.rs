@@ -224,7 +224,7 @@ impl Rendezvous {
 }
 
 /// Runs this on another thread of the model.
-fn beside<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::Builder::new().spawn(body).unwrap()
 }
 
@@ -233,7 +233,7 @@ fn submit_tasks_that_meet(pool: &(impl Executor + Clone + 'static), ledger: &Led
     for _ in 0..2 {
         let rendezvous = Rendezvous::of(2);
         let theirs = (pool.clone(), ledger.clone(), rendezvous.participant());
-        let producer = beside(move || theirs.1.submit(&theirs.0, theirs.2));
+        let producer = spawn(move || theirs.1.submit(&theirs.0, theirs.2));
         ledger
             .submit(pool, rendezvous.participant())
             .wait()
@@ -244,7 +244,7 @@ fn submit_tasks_that_meet(pool: &(impl Executor + Clone + 'static), ledger: &Led
 
 /// Runs `produce` on this many threads at once, and waits for them.
 fn producers(count: usize, produce: impl Fn() + Clone + Send + 'static) {
-    let all: Vec<_> = (0..count).map(|_| beside(produce.clone())).collect();
+    let all: Vec<_> = (0..count).map(|_| spawn(produce.clone())).collect();
     for producer in all {
         producer.join().unwrap();
     }

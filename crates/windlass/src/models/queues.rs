@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Ledger, beside, producers, submit_tasks_that_meet};
+use super::{Ledger, producers, spawn, submit_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::pool::ThreadPoolExecutor;
 use crate::queue::{
@@ -50,9 +50,9 @@ fn tasks_that_meet(queue: impl BlockingQueue<Task> + 'static) {
 fn tasks_that_meet_a_stop(queue: impl BlockingQueue<Task> + 'static) {
     let (pool, ledger) = (pool(1, 2, queue), Ledger::default());
     let theirs = (pool.clone(), ledger.clone());
-    let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+    let stopper = spawn(move || theirs.1.take_back(theirs.0.shutdown_now()));
     let theirs = (pool.clone(), ledger.clone());
-    let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+    let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
     ledger.execute_some(&pool, 2);
     stopper.join().unwrap();
     producer.join().unwrap();

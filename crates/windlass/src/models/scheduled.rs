@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Ledger, Rendezvous, beside, producers};
+use super::{Ledger, Rendezvous, producers, spawn};
 use crate::executor::ExecutorService;
 use crate::scheduled::{Schedule, ScheduledHandle, ScheduledThreadPoolExecutor};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -62,9 +62,9 @@ fn tasks_due_now_and_plain_ones_and_a_shutdown() {
     model(|| {
         let (pool, ledger) = (ScheduledThreadPoolExecutor::new(2), Ledger::default());
         let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
+        let closer = spawn(move || theirs.shutdown());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || {
+        let producer = spawn(move || {
             theirs.1.submit(&theirs.0, || ());
             Timed::after(&theirs.0, Duration::ZERO)
         });
@@ -82,7 +82,7 @@ fn a_stop_hands_back_what_is_not_due() {
     model(|| {
         let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+        let stopper = spawn(move || theirs.1.take_back(theirs.0.shutdown_now()));
         let timed = [Duration::ZERO, HOUR].map(|delay| Timed::after(&pool, delay));
         ledger.execute_some(&pool, 1);
         stopper.join().unwrap();
@@ -103,7 +103,7 @@ fn a_task_due_now_is_not_kept_by_one_that_is_due_later() {
         let later = Timed::after(&pool, HOUR);
         let rendezvous = Rendezvous::of(2);
         let theirs = (pool.clone(), rendezvous.participant());
-        let producer = beside(move || theirs.0.schedule(Duration::ZERO, theirs.1).unwrap());
+        let producer = spawn(move || theirs.0.schedule(Duration::ZERO, theirs.1).unwrap());
         ledger
             .submit(&pool, rendezvous.participant())
             .wait()
@@ -124,7 +124,7 @@ fn a_cancel_and_the_run_of_the_same_task() {
             let timed = Timed::after(&pool, Duration::ZERO);
             let later = Timed::after(&pool, HOUR);
             let theirs = (pool.clone(), ledger.clone());
-            let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+            let producer = spawn(move || theirs.1.execute_some(&theirs.0, 1));
             let cancelled = timed.cancel();
             assert!(later.cancel());
             producer.join().unwrap();
@@ -141,7 +141,7 @@ fn a_removed_task_does_not_run() {
         let (pool, ledger) = (ScheduledThreadPoolExecutor::new(1), Ledger::default());
         let timed = Timed::after(&pool, Duration::ZERO);
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 1));
         let removed = timed.handle.as_ref().and_then(|handle| pool.remove(handle));
         let was_removed = removed.is_some();
         drop(removed);
@@ -164,7 +164,7 @@ fn policies_that_change_after_the_shutdown() {
             .unwrap();
         let later = Timed::after(&pool, HOUR);
         let theirs = pool.clone();
-        let closer = beside(move || theirs.shutdown());
+        let closer = spawn(move || theirs.shutdown());
         pool.set_run_delayed_after_shutdown(false);
         pool.set_continue_periodic_after_shutdown(false);
         closer.join().unwrap();
@@ -203,7 +203,7 @@ fn a_periodic_task_and_a_stop() {
             .schedule_at_fixed_rate(Duration::ZERO, SHORTEST, tick(&runs))
             .unwrap();
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         let queued = pool.shutdown_now();
         let (turns, plain): (Vec<_>, Vec<_>) =
             queued.into_iter().partition(|task| task.is_periodic());

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Account, Ledger, Rendezvous, beside, producers};
+use super::{Account, Ledger, Rendezvous, producers, spawn};
 use crate::completion::CompletionService;
 use crate::executor::ExecutorService;
 use crate::pool::{
@@ -31,7 +31,7 @@ fn narrow(builder: Builder) -> Builder {
     builder.work_queue(LinkedBlockingQueue::with_capacity(1).unwrap())
 }
 
-/// Two producers on a new pool, and something else beside them, in each schedule.
+/// Two producers on a new pool, and something else spawn them, in each schedule.
 fn race(
     build: impl Fn() -> Builder + Send + Sync + 'static,
     disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + Sync + 'static,
@@ -65,7 +65,7 @@ fn race_once(
 ) {
     let (pool, ledger) = (builder.build().unwrap(), Ledger::default());
     let theirs = (pool.clone(), ledger.clone());
-    let disturber = beside(move || disturb(&theirs.0, &theirs.1));
+    let disturber = spawn(move || disturb(&theirs.0, &theirs.1));
     let theirs = (pool.clone(), ledger.clone());
     producers(2, move || produce(&theirs.0, &theirs.1));
     disturber.join().unwrap();
@@ -112,7 +112,7 @@ fn two_stops_and_a_shutdown_at_once() {
         || sized(2, 2),
         |pool, ledger| {
             let theirs = (pool.clone(), ledger.clone());
-            let other = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+            let other = spawn(move || theirs.1.take_back(theirs.0.shutdown_now()));
             pool.shutdown();
             ledger.take_back(pool.shutdown_now());
             other.join().unwrap();
@@ -126,7 +126,7 @@ fn a_stop_ends_the_wait_of_a_task_that_runs() {
     model(|| {
         let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         let waiter = pool.submit(|| {
             let never = LinkedBlockingQueue::<()>::new();
             assert!(never.take().is_err());
@@ -190,7 +190,7 @@ fn a_purge_takes_out_what_was_cancelled_and_no_worker_had() {
     model(|| {
         let (pool, ledger) = (sized(1, 1).build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         let cancelled = [(); 2].map(|()| ledger.submit(&pool, || ()));
         for handle in &cancelled {
             handle.cancel();
@@ -208,10 +208,10 @@ fn a_larger_core_runs_what_was_queued() {
         let (pool, ledger) = (sized(1, 2).build().unwrap(), Ledger::default());
         let rendezvous = Rendezvous::of(2);
         ledger.execute(&pool, rendezvous.participant());
-        // Queued behind the first, and yet the first can only end beside it.
+        // Queued behind the first, and yet the first can only end spawn it.
         ledger.execute(&pool, rendezvous.participant());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         pool.set_core_pool_size(2).unwrap();
         producer.join().unwrap();
         all_run(&pool, ledger.audit(&pool));
@@ -363,7 +363,7 @@ impl ThreadFactory for Unreliable {
         match (self.asked.fetch_add(1, Ordering::SeqCst), self.kind) {
             (0, Unreliability::Refuses) => Err(io::ErrorKind::OutOfMemory.into()),
             (0, Unreliability::Forgets) => {
-                *self.oblivion.lock() = Some(beside(move || drop(body)));
+                *self.oblivion.lock() = Some(spawn(move || drop(body)));
                 Ok(())
             }
             _ => self.real.new_thread(body),
@@ -410,7 +410,7 @@ fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
         let builder = sized(1, 2).thread_factory(Arc::clone(&factory));
         let (pool, ledger) = (builder.build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let stopper = beside(move || theirs.1.take_back(theirs.0.shutdown_now()));
+        let stopper = spawn(move || theirs.1.take_back(theirs.0.shutdown_now()));
         for _ in 0..2 {
             ledger.submit(&pool, || ());
         }
@@ -452,7 +452,7 @@ fn blocked_submitters_get_a_place_in_a_larger_queue() {
         // The worker is kept until all have been taken: only the queue can make room for them.
         ledger.execute(&pool, rendezvous.participant());
         let theirs = (pool.clone(), ledger.clone());
-        let submitter = beside(move || {
+        let submitter = spawn(move || {
             producers(2, move || {
                 theirs.1.execute_some(&theirs.0, 1);
             });
@@ -476,7 +476,7 @@ fn blocked_submitters_get_a_worker_of_a_larger_maximum() {
         ledger.execute_some(&pool, 1);
         // The queue is full, and stays so until this one meets the first.
         let theirs = (pool.clone(), ledger.clone(), rendezvous.participant());
-        let submitter = beside(move || theirs.1.execute(&theirs.0, theirs.2));
+        let submitter = spawn(move || theirs.1.execute(&theirs.0, theirs.2));
         pool.set_maximum_pool_size(2).unwrap();
         submitter.join().unwrap();
         let account = ledger.audit(&pool);
@@ -632,7 +632,7 @@ fn all_that_are_invoked_together_end() {
     model(|| {
         let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 1));
         let rendezvous = Rendezvous::of(2);
         let bodies = [(); 2].map(|()| ledger.body(rendezvous.participant()));
         let ended = pool.invoke_all(bodies).unwrap();
@@ -647,7 +647,7 @@ fn of_those_that_race_one_wins_and_the_rest_end() {
     model(|| {
         let (pool, ledger) = (sized(2, 2).build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 2));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
         let started = Arc::new(AtomicUsize::new(0));
         let bodies = (0..3).map(|n| {
             let started = Arc::clone(&started);
@@ -670,7 +670,7 @@ fn results_come_in_the_order_of_their_completion_and_none_is_missing() {
         let (pool, ledger) = (narrow(sized(1, 3)).build().unwrap(), Ledger::default());
         let service = CompletionService::new(pool.clone());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.execute_some(&theirs.0, 1));
+        let producer = spawn(move || theirs.1.execute_some(&theirs.0, 1));
         let taken = (0..3).filter(|n| {
             let n = *n;
             service.submit(move || n).is_ok()
@@ -693,7 +693,7 @@ fn a_pool_whose_last_handle_is_dropped_runs_what_it_has() {
     model(|| {
         let (pool, ledger) = (sized(1, 1).build().unwrap(), Ledger::default());
         let theirs = (pool.clone(), ledger.clone());
-        let producer = beside(move || theirs.1.submit(&theirs.0, || ()));
+        let producer = spawn(move || theirs.1.submit(&theirs.0, || ()));
         let handle = ledger.submit(&pool, || ());
         drop(pool);
         handle.wait().unwrap();
