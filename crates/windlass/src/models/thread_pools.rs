@@ -31,7 +31,7 @@ fn narrow(builder: Builder) -> Builder {
     builder.work_queue(LinkedBlockingQueue::with_capacity(1).unwrap())
 }
 
-/// Two producers on a new pool, and something else spawn them, in each schedule.
+/// Two producers on a new pool, and something else at the same time, in each schedule.
 fn race(
     build: impl Fn() -> Builder + Send + Sync + 'static,
     disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + Sync + 'static,
@@ -208,7 +208,7 @@ fn a_larger_core_runs_what_was_queued() {
         let (pool, ledger) = (sized(1, 2).build().unwrap(), Ledger::default());
         let rendezvous = Rendezvous::of(2);
         ledger.execute(&pool, rendezvous.participant());
-        // Queued behind the first, and yet the first can only end spawn it.
+        // Queued behind the first, and yet the first can only end while it runs.
         ledger.execute(&pool, rendezvous.participant());
         let theirs = (pool.clone(), ledger.clone());
         let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
