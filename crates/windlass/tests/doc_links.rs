@@ -162,7 +162,7 @@ fn the_pages_for_maintainers_name_files_that_exist() {
     for page in CURRENT {
         for file in named_files(&prose(Path::new(page))) {
             let exists = |root: &&str| repository().join(root).join(&file).exists();
-            if !ROOTS.iter().any(|root| exists(root)) {
+            if !ROOTS.iter().any(exists) {
                 missing.push(format!("{page}: {file}"));
             }
         }
