@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::interrupt::{ThreadContext, WakeReason, wait_interrupted};
-use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
+use crate::sync::{Deadline, Mutex, MutexGuard};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,14 +176,9 @@ pub(crate) fn wait_with_spin<'a, S, P>(
     let me = queue(&mut guard).push_current(payload);
     drop(guard);
     spin(&me);
-    if mutant!("wait_prepares_unlocked") {
-        me.clear_signal(); // A signal that came since the lock was released is lost.
-    }
     let reason = park_until_signalled(&me, deadline);
     let mut guard = lock.lock();
-    // Mutant: a thread that gives up takes the signal along.
-    let ignores_it = mutant!("wait_loses_a_late_signal") && reason != WakeReason::Unparked;
-    if me.is_signalled() && !ignores_it {
+    if me.is_signalled() {
         return Waited {
             guard,
             outcome: WaitOutcome::Signalled,

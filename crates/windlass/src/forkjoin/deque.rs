@@ -35,7 +35,7 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, UnsafeCell, mutant};
+use crate::sync::{Mutex, UnsafeCell};
 
 /// The order in which a worker pops its own deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,8 +183,7 @@ impl<T: DequeItem> Inner<T> {
             let state = slot.state.load(Ordering::Acquire);
             let is_join_job = state == tagged(oldest, FULL_JOIN_JOB);
             if is_join_job || state == tagged(oldest, FULL) {
-                // Mutant: a thief steals what it does not accept.
-                let accepts_any = mutant!("deque_gives_anything", true, filter == StealFilter::Any);
+                let accepts_any = filter == StealFilter::Any;
                 if !is_join_job && !accepts_any {
                     return None;
                 }
@@ -198,9 +197,8 @@ impl<T: DequeItem> Inner<T> {
                 self.advance_top(oldest);
                 // SAFETY: the exchange above has claimed the value.
                 let value = unsafe { slot.take() };
-                // Release: the owner refills the slot only after the read. Mutant: it may refill it earlier.
-                let order = mutant!("deque_empties_early", Ordering::Relaxed, Ordering::Release);
-                slot.state.store(EMPTY, order);
+                // Release: the owner refills the slot only after the read.
+                slot.state.store(EMPTY, Ordering::Release);
                 return Some(value);
             }
             if state == tagged(oldest, TAKEN) {
@@ -279,9 +277,8 @@ impl<T: Send + DequeItem> Deque<T> {
                 };
                 // SAFETY: this is the owner, and the slot was read as empty.
                 unsafe { slot.fill(value) };
-                // Release: a thief that sees the state sees the value. Mutant: it may not.
-                let order = mutant!("deque_fills_relaxed", Ordering::Relaxed, Ordering::Release);
-                slot.state.store(tagged(bottom, tag), order);
+                // Release: a thief that sees the state sees the value.
+                slot.state.store(tagged(bottom, tag), Ordering::Release);
                 let next = bottom.wrapping_add(1);
                 inner.bottom.store(next, Ordering::Release);
             }
@@ -324,11 +321,6 @@ impl<T: Send + DequeItem> Deque<T> {
         // One comparison for both tags of a full slot: they differ in this bit only.
         if state | (FULL ^ FULL_JOIN_JOB) != tagged(position, FULL_JOIN_JOB) {
             return false;
-        }
-        if mutant!("deque_owner_claims_nothing") {
-            // Mutant: a thief may have claimed it in the meantime.
-            slot.state.store(EMPTY, Ordering::Release);
-            return true;
         }
         slot.state
             .compare_exchange(state, EMPTY, Ordering::Release, Ordering::Relaxed)

@@ -17,7 +17,6 @@ use std::{panic, thread};
 use super::job::{StackJob, Work};
 use super::local::Local;
 use super::shared::Shared;
-use crate::sync::mutant;
 use crate::unwind::{catch, discard_payload};
 
 /// With so many private jobs and no worker that would take one, another would be of no use.
@@ -173,8 +172,7 @@ pub(super) fn leapfrog(local: &Local, runner: impl Fn() -> Option<usize>) -> boo
         .by_index(index)
         .and_then(|victim| victim.stealer.steal_join_job()?.into_job());
     let Some(job) = stolen else { return false };
-    // Mutant: the runner may have gone on to something else.
-    if mutant!("help_asks_once") || runner() == Some(index) {
+    if runner() == Some(index) {
         local.run(Work::Job(job));
         local.worker.count_steal();
     } else {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::{Deadline, UnsafeCell, mutant};
+use crate::sync::{Deadline, UnsafeCell};
 
 const OPEN: u8 = 0;
 /// The owner sleeps, or is about to; its context is in `owner`.
@@ -100,9 +100,8 @@ impl Latch {
             // SAFETY: the state is `AWAITED`, so the owner has written it and waits for `SET`.
             unsafe { (*owner).clone() }
         });
-        // Release: the owner sees the outcome of the job. Mutant: it may not.
-        let order = mutant!("latch_set_is_relaxed", Ordering::Relaxed, Ordering::Release);
-        this.state.store(SET, order);
+        // Release: the owner sees the outcome of the job.
+        this.state.store(SET, Ordering::Release);
         if let Some(owner) = owner {
             owner.unpark();
         }

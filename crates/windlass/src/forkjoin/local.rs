@@ -15,7 +15,7 @@ use super::job::{JobRef, WaiterId, Work};
 use super::roster::{WorkerInfo, Workers};
 use super::shared::Shared;
 use crate::interrupt::ThreadContext;
-use crate::sync::{const_thread_local, mutant};
+use crate::sync::const_thread_local;
 use crate::task::{Cancellation, Failure};
 use crate::unwind::{catch, ignore_panic};
 
@@ -375,8 +375,7 @@ impl Local {
     /// is about to run: in its deque, or among the private jobs, of which the oldest is shared first.
     #[inline]
     fn has_older_work(&self) -> bool {
-        // Mutant: only what is shared already counts.
-        let has_private = !mutant!("show_forgets_the_jobs") && self.private_len() > 0;
+        let has_private = self.private_len() > 0;
         has_private || !self.deque.is_empty()
     }
 

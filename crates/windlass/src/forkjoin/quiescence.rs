@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::state::{RunState, State};
 use crate::interrupt::ThreadContext;
-use crate::sync::{Deadline, MutexGuard, mutant};
+use crate::sync::{Deadline, MutexGuard};
 use crate::waiting::{WaitOutcome, Wakeup, wait};
 
 impl Shared {
@@ -28,10 +28,7 @@ impl Shared {
             if state.run_state == RunState::Shutdown {
                 // Nothing can be submitted any more: sleeping workers have nothing to wait for.
                 self.set_run_state(&mut state, RunState::Stop);
-                // Mutant: they are not woken.
-                if !mutant!("settle_wakes_nobody") {
-                    sleepers = self.sleep.take_sleepers(&mut state.census);
-                }
+                sleepers = self.sleep.take_sleepers(&mut state.census);
             }
             if state.run_state == RunState::Stop && state.census.live == 0 {
                 self.set_run_state(&mut state, RunState::Terminated);

@@ -36,7 +36,7 @@ use super::roster::WorkerInfo;
 use super::state::{Census, RunState, State, lock};
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync::{Deadline, Mutex, ParkResult, mutant};
+use crate::sync::{Deadline, Mutex, ParkResult};
 
 /// The lock-free half of the protocol. The other half, who sleeps, is in the [`Census`].
 pub(super) struct Sleep {
@@ -71,10 +71,7 @@ impl Sleep {
     #[inline]
     #[must_use]
     pub(super) fn must_wake(&self) -> bool {
-        // Mutant: `wakeable` may be read before the push is visible.
-        if !mutant!("announce_has_no_fence") {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         self.has_wakeable()
     }
 
@@ -116,8 +113,7 @@ impl Sleep {
         has_queued: impl FnOnce() -> bool,
     ) -> Awake {
         fence(Ordering::SeqCst);
-        // Mutant: what was pushed before `wakeable` was written is not seen.
-        if !mutant!("rest_looks_once") && has_queued() {
+        if has_queued() {
             self.update(&mut lock(state).census, |census| {
                 census.sleeping.retain(|other| !Arc::ptr_eq(other, worker));
             });
@@ -152,8 +148,7 @@ impl Sleep {
             !state.injector.is_empty()
         };
         fence(Ordering::SeqCst);
-        // Mutant: what is queued waits until the worker goes on.
-        !mutant!("block_feeds_nobody") && (has_injected || has_queued())
+        has_injected || has_queued()
     }
 
     /// Undoes [`block`](Self::block).

@@ -7,7 +7,7 @@ use super::job::Work;
 use super::roster::WorkerInfo;
 use super::shared::Shared;
 use super::state::State;
-use crate::sync::{MutexGuard, mutant};
+use crate::sync::MutexGuard;
 use crate::task::Failure;
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, ignore_panic};
@@ -112,10 +112,7 @@ impl Shared {
         self.roster.remove(worker);
         self.uncount_worker(state);
         // Work may have been queued while this worker still counted as one that would take it.
-        // Mutant: no worker comes for it.
-        if !mutant!("leave_forgets_the_queue") {
-            self.wake_for_queued();
-        }
+        self.wake_for_queued();
     }
 
     fn uncount_worker(&self, mut state: MutexGuard<'_, State>) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use crate::sync::{self, Deadline, ParkResult, Parker, mutant, thread_local};
+use crate::sync::{self, Deadline, ParkResult, Parker, thread_local};
 
 thread_local! {
     static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
@@ -88,10 +88,7 @@ impl ThreadContext {
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
         self.set_interrupted();
-        // Mutant: a parked thread does not see the interrupt.
-        if !mutant!("interrupt_wakes_nobody") {
-            self.parker.unpark();
-        }
+        self.parker.unpark();
     }
 
     /// Makes the thread check its pool again, if it waits for a task or when it next does.

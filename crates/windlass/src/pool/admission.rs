@@ -11,7 +11,7 @@ use super::spawn::{Cause, FirstTask, SizeLimit};
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
-use crate::sync::{Deadline, mutant};
+use crate::sync::Deadline;
 use crate::task::{Cancellation, Task, TaskId, TaskSink};
 
 impl Shared {
@@ -118,10 +118,6 @@ impl Shared {
     /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
     /// control word before anybody reads the queue.
     pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
-        // Mutant: a task that is queued after the last worker has left stays there.
-        if mutant!("pool_looks_once") {
-            return Ok(());
-        }
         let seen = self.ctl.load();
         if !seen.is_running() {
             self.withdraw(id)?;

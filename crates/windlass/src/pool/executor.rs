@@ -14,7 +14,6 @@ use super::stats::PoolStats;
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
-use crate::sync::mutant;
 use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
 use crate::thread_factory::{self, ThreadFactory};
 
@@ -144,7 +143,7 @@ impl ThreadPoolExecutor {
         let former = shared.settings.change(|new| new.core = size)?;
         if shared.ctl.load().workers() > size {
             shared.roster.nudge_all();
-        } else if size > former.core && !mutant!("pool_grows_for_nobody") {
+        } else if size > former.core {
             // No more than there are tasks, which may be done before all have started.
             for _ in 0..shared.queue.len().min(size - former.core) {
                 if shared.add_worker(None, SizeLimit::Core).is_err() || shared.queue.is_empty() {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::interrupt::ThreadContext;
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, mutant};
 use crate::task::Task;
 
 /// One worker, as the pool and its own thread see it.
@@ -236,10 +236,7 @@ impl Roster {
             .position(|present| Arc::ptr_eq(present, worker))
         {
             workers.present.swap_remove(at);
-            // Mutant: what the worker has completed is forgotten with it.
-            if !mutant!("pool_forgets_the_gone") {
-                workers.completed_by_retired += worker.completed();
-            }
+            workers.completed_by_retired += worker.completed();
         }
     }
 

@@ -12,9 +12,9 @@ use super::settings::Settings;
 use super::task_count::TaskCount;
 use super::work_queue::WorkQueue;
 use crate::interrupt::ThreadContext;
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
-use crate::sync::{Mutex, mutant};
 use crate::task::{Failure, Task, TaskBuilder, TimerService};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
@@ -170,10 +170,7 @@ impl Shared {
     pub(crate) fn nudge_blocked(&self) {
         let blocked = self.blocked.lock().clone();
         for submitter in blocked {
-            // Mutant: they wait for room that nobody will free.
-            if !mutant!("pool_forgets_who_is_blocked") {
-                submitter.nudge();
-            }
+            submitter.nudge();
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::ctl::RunState;
 use super::shared::Shared;
-use crate::sync::mutant;
 use crate::task::{Cancellation, Task};
 use crate::unwind::catch;
 
@@ -25,16 +24,10 @@ impl Shared {
 
     /// Accepts nothing new, interrupts all workers, and returns what is queued.
     pub(crate) fn shutdown_now(&self) -> Vec<Task> {
-        // Mutant: what is queued after the drain stays in the queue.
-        let early = mutant!(
-            "pool_drains_before_it_stops",
-            self.queue.drain_all(),
-            vec![]
-        );
         self.ctl.advance_to(RunState::Stop);
         self.roster.interrupt_all();
         self.nudge_blocked();
-        let tasks = mutant!("pool_drains_before_it_stops", early, self.queue.drain_all());
+        let tasks = self.queue.drain_all();
         self.task_count.invalidate();
         for task in &tasks {
             task.set_drop_reason(Cancellation::Drained);
@@ -61,8 +54,7 @@ impl Shared {
                 RunState::Shutdown | RunState::Stop => {}
             }
             if seen.workers() != 0 {
-                // Mutant: idle workers sleep on.
-                return mutant!("pool_ends_in_silence", (), self.roster.nudge_one());
+                return self.roster.nudge_one();
             }
             if self.ctl.try_tidy(seen) {
                 return self.terminate();

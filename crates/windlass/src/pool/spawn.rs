@@ -13,7 +13,7 @@ use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
-use crate::sync::{mutant, reduce_timer_slack};
+use crate::sync::reduce_timer_slack;
 use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
@@ -125,9 +125,7 @@ impl Shared {
     ///
     /// Their submitters saw that worker counted, and started none.
     fn cover_queued(self: &Arc<Self>) {
-        // Mutant: what was queued meanwhile waits for the next submission.
-        let is_stranded = !mutant!("pool_strands_what_came_meanwhile");
-        if is_stranded && self.ctl.load().workers() == 0 && !self.queue.is_empty() {
+        if self.ctl.load().workers() == 0 && !self.queue.is_empty() {
             let _ = self.add_worker(None, SizeLimit::Maximum);
         }
     }
@@ -198,8 +196,7 @@ impl Shared {
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
         self.roster.remove(worker);
-        // Mutant: a worker that failed is still counted.
-        if failed && !mutant!("pool_counts_the_dead") {
+        if failed {
             // After the removal, so that its replacement never counts beside it.
             self.ctl.remove_worker();
         }
@@ -223,10 +220,7 @@ impl Shared {
                 return;
             }
         }
-        // Mutant: a worker that is needed is not replaced.
-        if !mutant!("pool_replaces_nobody") {
-            let _ = self.add_worker(None, SizeLimit::Maximum);
-        }
+        let _ = self.add_worker(None, SizeLimit::Maximum);
     }
 
     /// Takes back a worker whose thread was promised and will not come.
@@ -238,12 +232,7 @@ impl Shared {
         let first = launch.worker.take_first();
         let had_task = first.is_some();
         // While the worker is still counted, so that a pool that is shut down waits for the task.
-        // Mutant: the task is dropped with the worker.
-        let unplaced = if mutant!("pool_forgets_with_the_factory") {
-            None
-        } else {
-            first.and_then(|task| self.requeue(task))
-        };
+        let unplaced = first.and_then(|task| self.requeue(task));
         self.roster.remove(&launch.worker);
         self.ctl.remove_worker();
         self.try_terminate();

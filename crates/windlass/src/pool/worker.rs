@@ -10,7 +10,7 @@ use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use crate::interrupt::{self, Interrupted, ThreadContext};
-use crate::sync::{clock, mutant};
+use crate::sync::clock;
 use crate::task::{Failure, RunOutcome, Task, Timer};
 use crate::unwind::{catch, discard};
 
@@ -93,8 +93,7 @@ fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
     // Cleared before the state is read: `shutdown_now` changes the state before it interrupts, so
     // an interrupt of it that is cleared here is set again below.
     me.take_interrupt();
-    // Mutant: the interrupt of a stop is cleared with that of the last task.
-    if !mutant!("pool_clears_the_stop") && pool.ctl.load().is_stopped() {
+    if pool.ctl.load().is_stopped() {
         me.set_interrupted();
     }
 }

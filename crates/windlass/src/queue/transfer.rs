@@ -17,8 +17,8 @@ use super::parts::queue_lock::QueueLock;
 use super::parts::sequence::retain_by_verdicts;
 use super::parts::wait_limit::{WaitLimit, timed};
 use crate::interrupt::{Interrupted, ThreadContext};
+use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, mutant};
 use crate::waiting::{
     WaitOutcome, WaitQueue, Wakeup, park_until_signalled, prepare_current, unsignalled_outcome,
 };
@@ -62,9 +62,7 @@ struct Entry<T> {
 impl<T> Entry<T> {
     /// Returns the element, and the wake-up of the producer that waits for its receipt.
     fn receive(self) -> (T, Option<Wakeup>) {
-        // Mutant: the producer is not signalled.
-        let sender = mutant!("receipt_is_not_signalled", None, self.sender);
-        (self.item, sender.map(Wakeup::signal))
+        (self.item, self.sender.map(Wakeup::signal))
     }
 }
 
@@ -176,8 +174,7 @@ impl<T: Send> LinkedTransferQueue<T> {
         drop(state);
         let reason = park_until_signalled(&me, deadline);
         let mut state = self.lock.lock();
-        // Mutant: a producer withdraws what was received already.
-        if me.is_signalled() && !mutant!("received_transfer_is_withdrawn") {
+        if me.is_signalled() {
             return Ok(());
         }
         let mine = |entry: &Entry<T>| entry.sender.as_ref().is_some_and(|s| Arc::ptr_eq(s, &me));

@@ -19,7 +19,6 @@ mod backend;
 mod backoff;
 pub(crate) mod clock;
 mod deadline;
-pub(crate) mod mutant;
 mod once_box;
 mod parallelism;
 mod parker;
@@ -36,7 +35,6 @@ pub(crate) use backend::{
 };
 pub(crate) use backoff::lock_with_backoff;
 pub(crate) use deadline::{Deadline, park};
-pub(crate) use mutant::mutant;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;
 pub(crate) use parker::{ParkResult, Parker};

@@ -14,7 +14,6 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use super::atomic::{AtomicPtr, Ordering};
-use super::mutant;
 
 /// A box that is empty at first, and then has the same value forever.
 pub(crate) struct OnceBox<T> {
@@ -32,15 +31,9 @@ impl<T: Send + Sync> OnceBox<T> {
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        // Mutant: the pointer is seen, but not the value.
-        let seen = mutant!(
-            "once_box_look_relaxed",
-            Ordering::Relaxed,
-            Ordering::Acquire
-        );
         // SAFETY: if it is not null it came from a box, which lives as long as `self`; the acquire
         // pairs with the release of the exchange that published it.
-        unsafe { self.ptr.load(seen).as_ref() }
+        unsafe { self.ptr.load(Ordering::Acquire).as_ref() }
     }
 
     /// Returns the value; if there is none, creates one, unless another thread is faster.

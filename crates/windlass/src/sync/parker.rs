@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use super::atomic::{AtomicU32, Ordering};
-use super::{Condvar, Mutex, mutant};
+use super::{Condvar, Mutex};
 
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
@@ -99,13 +99,10 @@ impl Parker {
 
     /// Leaves a token, and wakes the thread if it sleeps.
     pub(crate) fn unpark(&self) {
-        // Mutant: what was written before waking need not be seen after it.
-        let order = mutant!("unpark_is_relaxed", Ordering::Relaxed, Ordering::Release);
-        if self.state.swap(NOTIFIED, order) == PARKED {
+        if self.state.swap(NOTIFIED, Ordering::Release) == PARKED {
             // The sleeper announced itself under the lock and releases the lock only by waiting:
             // taking the lock makes sure that it waits by now.
-            // Mutant: the notification may fall between the announcement and the wait.
-            drop((!mutant!("unpark_skips_the_lock")).then(|| self.lock.lock()));
+            drop(self.lock.lock());
             self.wake.notify_one();
         }
     }
@@ -125,12 +122,7 @@ impl Parker {
             Ok(_) => Announced::Parked,
             Err(_) => {
                 self.state.swap(EMPTY, Ordering::Acquire);
-                // Mutant: the token is taken and the thread sleeps all the same.
-                mutant!(
-                    "park_sleeps_on_its_token",
-                    Announced::Parked,
-                    Announced::TokenTaken
-                )
+                Announced::TokenTaken
             }
         }
     }

@@ -30,7 +30,7 @@ use super::transition::{
 };
 use super::waiters::Callbacks;
 use crate::interrupt::ThreadContext;
-use crate::sync::{UnsafeCell, mutant};
+use crate::sync::UnsafeCell;
 use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
 
 /// A task with a result.
@@ -187,10 +187,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// Wakes the waiters of a task that has not run and never will, and drops its body.
     fn wake_and_drop_body(&self, awaited: bool) -> Callbacks {
         let callbacks = self.head.wake_if(awaited);
-        // Mutant: what the body captured lives as long as the handle.
-        if !mutant!("task_keep_cancelled_body") {
-            discard(self.take_content());
-        }
+        discard(self.take_content());
         callbacks
     }
 

@@ -23,7 +23,7 @@ use super::transition::{Announced, Reset};
 use super::waiters::{Callback, Callbacks, WakerKey};
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Deadline, mutant, spin_until, thread};
+use crate::sync::{Deadline, spin_until, thread};
 use crate::unwind::ignore_panic;
 
 /// How often a waiting thread reads the state before it parks. Only the runner writes there, once, so
@@ -72,10 +72,7 @@ impl Head {
     pub(super) fn reset(&self, me: &Arc<ThreadContext>) -> Reset {
         // Null before the next runner can start. A canceller that comes before the reset reads null and
         // waits; then the reset fails, and the canceller gets this thread after all.
-        // Mutant: a canceller interrupts the runner of an earlier round.
-        if !mutant!("task_reset_keeps_runner") {
-            self.runner.store(ptr::null_mut(), Ordering::Relaxed);
-        }
+        self.runner.store(ptr::null_mut(), Ordering::Relaxed);
         let reset = self.state.reset();
         if reset == Reset::Lost {
             self.set_runner(me);
@@ -86,18 +83,14 @@ impl Head {
     /// Waits until the winner of a claim has published its result, so that an attempt to complete or
     /// cancel that came too late returns with the task done.
     pub(super) fn await_claimer(&self) {
-        // Mutant: a cancel says that it came too late for a task that is not done.
-        let returns_early = mutant!("task_lose_before_done");
-        while !returns_early && !self.state.load().is_done() {
+        while !self.state.load().is_done() {
             thread::yield_now();
         }
     }
 
     /// Waits until a canceller that is about to interrupt this thread has done so.
     pub(super) fn await_delivery(&self) {
-        // Mutant: the interrupt strikes whatever the thread does next.
-        let returns_early = mutant!("task_leave_before_delivery");
-        while !returns_early && self.state.load().is_interrupting() {
+        while self.state.load().is_interrupting() {
             thread::yield_now();
         }
     }
@@ -146,10 +139,6 @@ impl Head {
 
     /// Wakes all waiters; returns the callbacks, which are the caller's to call.
     pub(super) fn wake(&self) -> Callbacks {
-        // Mutant: the waiters are never woken.
-        if mutant!("task_release_nobody") {
-            return Callbacks::default();
-        }
         self.header.waiters().wake_all()
     }
 
@@ -171,13 +160,8 @@ impl Head {
         }
         // A short task is done before this thread would be asleep.
         spin_until(SPINS, || self.state.load().is_done());
-        // Mutant: the end comes between the two, and nobody sees this thread.
-        if mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done {
-            return Ok(true);
-        }
         self.header.waiters().add_thread(&me);
-        if !mutant!("task_announce_before_enlist") && self.state.announce_wait() == Announced::Done
-        {
+        if self.state.announce_wait() == Announced::Done {
             self.header.waiters().remove_thread(&me);
             return Ok(true);
         }
@@ -210,8 +194,7 @@ impl Head {
         }
         self.header.waiters().set_waker(key, waker.clone());
         let pending = self.state.announce_wait() == Announced::Pending;
-        // Mutant: the waker stays as long as the task, and may own the future that polls it.
-        if !pending && !mutant!("task_keep_late_waker") {
+        if !pending {
             self.forget_waker(key);
         }
         !pending
@@ -228,9 +211,7 @@ impl Head {
             return callback(self.state.load());
         }
         let key = self.header.waiters().add_callback(callback);
-        // Mutant: a callback that meets the end is never called.
-        if self.state.announce_wait() == Announced::Pending || mutant!("task_forget_late_callback")
-        {
+        if self.state.announce_wait() == Announced::Pending {
             return;
         }
         // Done meanwhile. The thread that completed the task calls the callback if it has seen it, and

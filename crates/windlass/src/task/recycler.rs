@@ -11,8 +11,8 @@
 
 use std::mem::MaybeUninit;
 
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, mutant};
 
 /// The contents of a block: eleven words. With the one that most allocators add, a block takes one
 /// and a half cache lines.
@@ -62,11 +62,6 @@ impl Depot {
         let mut magazines = self.magazines.lock();
         let full = magazines.pop();
         let left = magazines.len();
-        if mutant!("store_counts_unlocked") {
-            drop(magazines); // A magazine that is put now is not counted.
-            self.len.store(left, Ordering::Relaxed);
-            return full;
-        }
         self.len.store(left, Ordering::Relaxed);
         full
     }

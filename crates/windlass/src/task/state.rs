@@ -27,7 +27,6 @@ use super::transition::{
     Started, Withdrawn,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::mutant;
 
 /// A thread runs the body.
 const RUNNING: u64 = 1;
@@ -126,26 +125,14 @@ impl State {
 
     #[inline]
     pub(super) fn load(&self) -> Snapshot {
-        let order = if mutant!("task_look_relaxed") {
-            Ordering::Relaxed // Mutant: the end is seen, but not the result.
-        } else {
-            Ordering::Acquire
-        };
-        Snapshot(self.0.load(order))
+        Snapshot(self.0.load(Ordering::Acquire))
     }
 
     /// Becomes the runner, if there is none and the task is not done.
     #[inline]
     pub(super) fn start(&self) -> Started {
         // Setting the bit of a task that is done or running already changes nothing for anybody.
-        let before = if mutant!("task_start_twice") {
-            // Mutant: two read before either writes.
-            let before = self.0.load(Ordering::Acquire);
-            self.0.store(before | RUNNING, Ordering::Release);
-            before
-        } else {
-            self.0.fetch_or(RUNNING, Ordering::AcqRel)
-        };
+        let before = self.0.fetch_or(RUNNING, Ordering::AcqRel);
         if before & (RUNNING | DONE | CLAIMED) == 0 {
             Started::Won
         } else {
@@ -156,11 +143,6 @@ impl State {
     /// Publishes the result that the runner has written.
     #[inline]
     pub(super) fn finish(&self, kind: ResultKind, reference: RunnerRef) -> Finished {
-        let order = if mutant!("task_publish_relaxed") {
-            Ordering::Acquire // Mutant: a reader sees the end, but not what was written before.
-        } else {
-            Ordering::AcqRel
-        };
         let mut now = self.0.load(Ordering::Relaxed);
         loop {
             if now & (DONE | CLAIMED) != 0 {
@@ -171,14 +153,12 @@ impl State {
             let next = (now | done(kind)) - if releases { REF } else { 0 };
             match self
                 .0
-                .compare_exchange_weak(now, next, order, Ordering::Relaxed)
+                .compare_exchange_weak(now, next, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Err(seen) => now = seen,
                 Ok(_) if releases => {
-                    // Mutant: a task whose handle is gone is leaked.
-                    let leaks = mutant!("task_leak_detached");
                     return Finished::Released {
-                        last: Snapshot(next).refs() == 0 && !leaks,
+                        last: Snapshot(next).refs() == 0,
                     };
                 }
                 Ok(_) => return Finished::Won { awaited },
@@ -233,13 +213,7 @@ impl State {
                 } else {
                     0
                 };
-                // Mutant: a task whose result is being written is cancelled.
-                let claimed = if mutant!("task_cancel_claimed") {
-                    0
-                } else {
-                    CLAIMED
-                };
-                (now & (DONE | claimed) == 0).then_some(now | cancelled | interrupting)
+                (now & (DONE | CLAIMED) == 0).then_some(now | cancelled | interrupting)
             });
         match update.map(Snapshot) {
             Err(_) => Cancelled::TooLate,
@@ -255,16 +229,10 @@ impl State {
     /// Cancels the task, unless it has started or is done.
     pub(super) fn withdraw(&self, reason: Cancellation) -> Withdrawn {
         let cancelled = DONE | CANCELLED | (reason.code() << REASON_SHIFT);
-        // Mutant: a task is withdrawn while it runs.
-        let running = if mutant!("task_withdraw_running") {
-            0
-        } else {
-            RUNNING
-        };
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                (now & (running | DONE | CLAIMED) == 0).then_some(now | cancelled)
+                (now & (RUNNING | DONE | CLAIMED) == 0).then_some(now | cancelled)
             });
         match update.map(Snapshot) {
             Err(_) => Withdrawn::Lost,
@@ -308,18 +276,10 @@ impl State {
     #[must_use]
     pub(super) fn release(&self) -> bool {
         // The owner of the only reference need not write: nobody else can create another from it.
-        // Mutant: what others did to the task before they released it need not be seen.
-        let seen = mutant!(
-            "task_last_look_relaxed",
-            Ordering::Relaxed,
-            Ordering::Acquire
-        );
-        if Snapshot(self.0.load(seen)).refs() == 1 {
+        if Snapshot(self.0.load(Ordering::Acquire)).refs() == 1 {
             return true;
         }
-        // Mutant: likewise.
-        let order = mutant!("task_release_relaxed", Ordering::Relaxed, Ordering::AcqRel);
-        Snapshot(self.0.fetch_sub(REF, order)).refs() == 1
+        Snapshot(self.0.fetch_sub(REF, Ordering::AcqRel)).refs() == 1
     }
 
     /// Announces a waiter, which has been enlisted before.

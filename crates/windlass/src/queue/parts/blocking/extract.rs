@@ -7,7 +7,7 @@ use super::state::{State, TakerStatus};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::discipline::Discipline;
 use crate::queue::parts::wait_limit::WaitLimit;
-use crate::sync::{Deadline, clock, mutant};
+use crate::sync::{Deadline, clock};
 use crate::waiting::{WaitOutcome, wait};
 
 /// What a taker finds at the head.
@@ -70,11 +70,7 @@ impl<D: Discipline> Blocking<D> {
     /// Signals the next taker in the place of one that leaves with nothing, and releases the lock.
     fn give_up_take(&self, mut guard: Guard<'_, D>) {
         let mut state = self.lock.enter(&mut guard);
-        // Mutant: the others stay parked when the leader gives up.
-        let signals_taker = !mutant!("leader_gives_up_without_heir");
-        let wakeup = signals_taker
-            .then(|| state.signal_next_taker(self.fairness))
-            .flatten();
+        let wakeup = state.signal_next_taker(self.fairness);
         drop(state);
         drop(guard);
         drop(wakeup);

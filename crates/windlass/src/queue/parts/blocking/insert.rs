@@ -6,7 +6,7 @@ use crate::interrupt::wait_interrupted;
 use crate::queue::discipline::Discipline;
 use crate::queue::error::PutError;
 use crate::queue::parts::wait_limit::WaitLimit;
-use crate::sync::{Deadline, mutant};
+use crate::sync::Deadline;
 use crate::waiting::{WaitOutcome, wait};
 
 impl<D: Discipline> Blocking<D> {
@@ -68,8 +68,7 @@ impl<D: Discipline> Blocking<D> {
     /// Signals the next putter in the place of one whose element is not admitted.
     fn pass_on_place(&self, state: &mut State<D>, status: PutterStatus) -> Wakeups {
         state.end_put_grant(status, self.fairness);
-        // Mutant: the place of a putter that is refused stays empty.
-        if status == PutterStatus::Signalled && !mutant!("refused_putter_keeps_its_place") {
+        if status == PutterStatus::Signalled {
             state.signal_putters(1, self.fairness)
         } else {
             None

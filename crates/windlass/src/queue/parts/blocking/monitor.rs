@@ -7,8 +7,8 @@ use crate::queue::discipline::Discipline;
 use crate::queue::fairness::Fairness;
 use crate::queue::parts::interrupt_precedence::InterruptPrecedence;
 use crate::queue::parts::queue_lock::QueueLock;
+use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{MutexGuard, mutant};
 use crate::waiting::Wakeup;
 
 /// Stands for "no bound" in the atomic that publishes the capacity.
@@ -142,14 +142,9 @@ impl<D: Discipline> Blocking<D> {
         freed: usize,
     ) -> (Wakeups, Option<Wakeup>) {
         self.publish(&state.items);
-        // Mutants: putters, or the next leader, stay parked after a removal.
-        let freed = mutant!("removal_signals_no_putter", 0, freed);
-        let signals_taker = !mutant!("leader_takes_without_heir");
         (
             state.signal_putters(freed, self.fairness),
-            signals_taker
-                .then(|| state.signal_next_taker(self.fairness))
-                .flatten(),
+            state.signal_next_taker(self.fairness),
         )
     }
 

@@ -5,7 +5,6 @@ use std::time::Instant;
 use super::timed_takers::TimedTakers;
 use crate::queue::discipline::Discipline;
 use crate::queue::fairness::Fairness;
-use crate::sync::mutant;
 use crate::waiting::{WaitQueue, Wakeup};
 
 /// Threads to be woken; `None` where nobody waits, which is cheaper to pass on than an empty list.
@@ -66,9 +65,7 @@ impl<D: Discipline> State<D> {
 
     /// Returns whether a taker finds an element that is not granted to another.
     pub(super) fn may_take(&self, status: TakerStatus, fairness: Fairness) -> bool {
-        // Mutant: newcomers take what is granted to others.
-        let granted = mutant!("fair_grant_is_not_kept", 0, self.granted_takes);
-        let has_ungranted = self.items.len() > granted;
+        let has_ungranted = self.items.len() > self.granted_takes;
         match (fairness, status) {
             (Fairness::Unfair, _) | (Fairness::Fair, TakerStatus::Signalled) => {
                 !self.items.is_empty()
@@ -133,8 +130,7 @@ impl<D: Discipline> State<D> {
 
     /// Signals the next putter of a fair queue, after one has been served.
     pub(super) fn signal_next_putter(&mut self, fairness: Fairness) -> Wakeups {
-        // Mutant: of several places that become free, one is used.
-        if fairness == Fairness::Unfair || mutant!("fair_putter_signals_no_next") {
+        if fairness == Fairness::Unfair {
             return None;
         }
         self.signal_putters(1, fairness)
@@ -183,8 +179,6 @@ impl<D: Discipline> State<D> {
         match (before, self.items.ready_at()) {
             (_, None) => self.signal_taker(fairness),
             (Some(before), Some(after)) if after >= before => None,
-            // Mutant: the leader sleeps past the new head.
-            (Some(_), _) if mutant!("earlier_head_wakes_nobody") => None,
             (_, Some(after)) if self.timed_takers.any_by(after) => None,
             _ => self.signal_taker(fairness),
         }

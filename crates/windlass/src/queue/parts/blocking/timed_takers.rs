@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::sync::{Deadline, mutant};
+use crate::sync::Deadline;
 
 /// Up to two takers with the time at which each wakes.
 ///
@@ -40,10 +40,6 @@ impl TimedTakers {
 
     /// Removes a taker that has woken.
     pub(super) fn remove(&mut self, ticket: Ticket) {
-        // Mutant: others rely on a timed taker that has left.
-        if mutant!("alarm_outlives_its_taker") {
-            return;
-        }
         for taker in &mut self.takers {
             taker.take_if(|taker| taker.ticket == ticket);
         }
@@ -51,11 +47,9 @@ impl TimedTakers {
 
     /// Returns how many takers wake at this time or before it, and check the queue again.
     pub(super) fn count_by(&self, at: Instant) -> usize {
-        // Mutant: a taker is trusted to wake in time even if it parks longer.
-        let trusts = mutant!("any_alarm_is_early_enough");
         let takers = self.takers.iter().flatten();
         takers
-            .filter(|taker| trusts || taker.wakes_at.is_at_or_before(at))
+            .filter(|taker| taker.wakes_at.is_at_or_before(at))
             .count()
     }
 

@@ -25,7 +25,7 @@ use crate::queue::error::PutError;
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::wait_limit::WaitLimit;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, mutant, spin_limit};
+use crate::sync::{Deadline, MutexGuard, spin_limit};
 use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait_with_spin};
 
 /// Hand-off of each element to any taker that waits.
@@ -98,9 +98,7 @@ impl<T: Send> BufferedHandoff<T> {
         let mut state = self.lock.lock();
         if state.free() > 0 {
             state.accepted.push_back(item);
-            // Mutant: the takers stay parked.
-            let wakes = !mutant!("promise_wakes_nobody");
-            let wakeup = wakes.then(|| state.signal_taker()).flatten();
+            let wakeup = state.signal_taker();
             self.publish(&state);
             drop(state);
             drop(wakeup);
@@ -126,12 +124,7 @@ impl<T: Send> BufferedHandoff<T> {
             // In exchange for the oldest that is accepted: its putter may be the same, and a
             // consumer sees the elements of one producer in order.
             state.accepted.push_back(item);
-            // Mutant: a producer's element overtakes its last one.
-            let item = if mutant!("putter_overtakes_its_promise") {
-                state.accepted.pop_back()
-            } else {
-                state.accepted.pop_front()
-            };
+            let item = state.accepted.pop_front();
             drop(state);
             drop(wakeup);
             return Ok(item);
@@ -150,9 +143,7 @@ impl<T: Send> BufferedHandoff<T> {
     ) -> Result<Option<T>, Interrupted> {
         loop {
             if let Some(item) = state.accepted.pop_front() {
-                // Mutant: what is left is taken by nobody.
-                let wakes = !mutant!("promise_is_not_passed_on");
-                let wakeup = wakes.then(|| state.signal_taker()).flatten();
+                let wakeup = state.signal_taker();
                 self.publish(&state);
                 drop(state);
                 drop(wakeup);
@@ -165,8 +156,7 @@ impl<T: Send> BufferedHandoff<T> {
             }
             let (relocked, outcome) = self.wait_as_newest(state, deadline);
             state = relocked;
-            // Mutant: a taker that gives up leaves what was accepted for it to nobody.
-            let stays = !mutant!("taker_breaks_its_promise") && state.is_short_of_takers();
+            let stays = state.is_short_of_takers();
             match outcome {
                 WaitOutcome::Signalled => state.takers_waking -= 1,
                 outcome if stays => restore_interrupt(outcome),
@@ -231,8 +221,7 @@ fn without_element<T>(outcome: WaitOutcome) -> Result<Option<T>, Interrupted> {
 
 /// Leaves the interrupt that ended a wait pending, since the taker goes on to take an element.
 fn restore_interrupt(outcome: WaitOutcome) {
-    // Mutant: the interrupt is lost.
-    if outcome == WaitOutcome::Interrupted && !mutant!("kept_promise_loses_the_interrupt") {
+    if outcome == WaitOutcome::Interrupted {
         ThreadContext::with_current(|me| {
             if me.wait_ended_by_interrupt() {
                 me.set_interrupted();

@@ -11,7 +11,6 @@ use crate::queue::error::PutError;
 use crate::queue::fairness::Fairness;
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::wait_limit::WaitLimit;
-use crate::sync::mutant;
 use crate::waiting::{WaitQueue, Wakeup};
 
 /// Hand-off of each element to the oldest or the newest taker.
@@ -49,8 +48,6 @@ impl<T: Send> DirectHandoff<T> {
     pub(crate) fn put(&self, item: T, limit: WaitLimit) -> Result<(), PutError<T>> {
         let mut state = self.lock.lock();
         if let Some((wakeup, slot)) = self.signal_next(&mut state.takers) {
-            // Mutant: a taker that was signalled may find its slot empty.
-            let state = (!mutant!("handoff_fills_the_slot_unlocked")).then_some(state);
             *slot.lock() = Some(item);
             drop(state);
             drop(wakeup);

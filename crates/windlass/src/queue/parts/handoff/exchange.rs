@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::interrupt::{Interrupted, wait_interrupted};
+use crate::interrupt::Interrupted;
 use crate::queue::error::PutError;
 use crate::queue::parts::queue_lock::QueueLock;
-use crate::sync::{Deadline, Mutex, MutexGuard, mutant};
+use crate::sync::{Deadline, Mutex, MutexGuard};
 use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
 /// Where a taker receives its element. Filled under the queue's lock before the taker is signalled.
@@ -29,10 +29,6 @@ pub(crate) fn wait_for_item<S, T>(
         waited.outcome
     };
     match outcome {
-        // Mutant: an interrupt ends a take that has received.
-        WaitOutcome::Signalled if mutant!("interrupt_beats_delivery") && wait_interrupted() => {
-            Err(Interrupted)
-        }
         WaitOutcome::Signalled => Ok(slot.lock().take()),
         WaitOutcome::TimedOut => Ok(None),
         WaitOutcome::Interrupted => Err(Interrupted),

@@ -10,8 +10,8 @@ use crate::queue::blocking_queue::{BlockingQueue, Waiting};
 use crate::queue::error::{CapacityError, PutError};
 use crate::queue::parts::sequence::Sequence;
 use crate::queue::parts::wait_limit::timed;
+use crate::sync::Deadline;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Deadline, mutant};
 
 impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLockQueue<S> {
     #[inline(always)]
@@ -130,14 +130,8 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLockQueue<S> 
         let mut head = self.head.lock.lock();
         let mut tail = self.tail.lock.lock();
         let former = self.tail.capacity.swap(capacity, Ordering::Relaxed);
-        // Mutant: producers go by the old bound.
-        tail.push_limit = mutant!(
-            "resize_is_not_noticed",
-            tail.push_limit,
-            self.tail_capacity()
-        );
-        // Mutant: the new places are signalled to nobody.
-        let room = mutant!("resize_lets_nobody_in", 0, self.room(&tail));
+        tail.push_limit = self.tail_capacity();
+        let room = self.room(&tail);
         drop(tail);
         let wakeup = head.signal_putter(room);
         drop(head);

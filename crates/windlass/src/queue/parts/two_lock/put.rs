@@ -6,8 +6,8 @@ use crate::interrupt::wait_interrupted;
 use crate::queue::error::PutError;
 use crate::queue::parts::queue_lock::reentered;
 use crate::queue::parts::sequence::Sequence;
+use crate::sync::Deadline;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Deadline, mutant};
 use crate::waiting::{WaitOutcome, Wakeup, wait};
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
@@ -78,19 +78,14 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             let outcome = if let Some(expired) = WaitOutcome::if_expired(deadline) {
                 expired
             } else {
-                if mutant!("putter_enlists_late") {
-                    drop(head); // A place that becomes free now is signalled to nobody.
-                    head = self.head.lock.lock();
-                }
                 let mutex = self.head.lock.mutex();
                 let waited = wait(mutex, head, |head| &mut head.putters, (), deadline);
                 head = waited.guard;
                 waited.outcome
             };
             match outcome {
-                // Mutant: one putter counts as waking forever, and no other is signalled.
                 WaitOutcome::Signalled => {
-                    head.putters_waking -= mutant!("putter_keeps_its_token", 0, 1);
+                    head.putters_waking -= 1;
                 }
                 WaitOutcome::TimedOut => return Err(PutError::TimedOut(item)),
                 WaitOutcome::Interrupted => return Err(PutError::Interrupted(item)),

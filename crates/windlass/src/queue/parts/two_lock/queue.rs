@@ -9,7 +9,7 @@ use super::ends::{Head, HeadEnd, Tail, TailEnd, UNBOUNDED};
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::sequence::Sequence;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{AdaptiveSpin, MutexGuard, mutant};
+use crate::sync::{AdaptiveSpin, MutexGuard};
 use crate::waiting::WaitQueue;
 
 /// A first-in-first-out queue with a lock at each end.
@@ -73,15 +73,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         if head.items.len() == 0 && tail.items.len() > 0 {
             mem::swap(&mut head.items, &mut tail.items);
             self.tail.published_len.store(0, Ordering::Relaxed);
-            // Mutant: producers do not see what the swap has moved.
-            let moved = mutant!("swap_hides_the_outbox", 0, head.items.len());
+            let moved = head.items.len();
             self.head.len.store(moved, Ordering::Release);
-            // Mutant: producers count on room that the moved elements take.
-            tail.push_limit = mutant!(
-                "swap_leaves_the_old_room",
-                tail.push_limit,
-                self.tail_capacity()
-            );
+            tail.push_limit = self.tail_capacity();
             let batch = head.items.len();
             head.batch_spin.record_batch(batch);
         }
@@ -125,8 +119,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         self.tail
             .published_len
             .store(tail.items.len(), Ordering::Relaxed);
-        // Mutant: the places that become free are signalled to nobody.
-        let room = mutant!("removal_lets_nobody_in", 0, self.room(&tail));
+        let room = self.room(&tail);
         drop(tail);
         let wakeup = head.signal_putter(room);
         drop(head);

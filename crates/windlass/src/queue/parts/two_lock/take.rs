@@ -4,7 +4,7 @@ use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::parts::sequence::Sequence;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Deadline, mutant, spin_until, yield_now};
+use crate::sync::{Deadline, spin_until, yield_now};
 use crate::waiting::{WaitOutcome, wait};
 
 /// What a taker did before it tries to take.
@@ -39,8 +39,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         spin_until(checks, elements_came);
         // A producer that has read true has pushed before this thread locks the tail, and one that
         // locks the tail after this thread reads false: the tail lock orders both.
-        let stays = mutant!("lookout_is_never_over");
-        tail.has_spinning_taker.store(stays, Ordering::Relaxed);
+        tail.has_spinning_taker.store(false, Ordering::Relaxed);
         let mut head = self.head.lock.lock();
         head.batch_spin.end(elements_came());
         head
@@ -66,8 +65,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         }
         let mut tail = self.tail.lock.lock();
         if attempt == Attempt::AfterSignal {
-            // Mutant: one taker counts as waking forever, and no other is signalled.
-            tail.takers_waking -= mutant!("taker_keeps_its_token", 0, 1);
+            tail.takers_waking -= 1;
         }
         let has_element = self.refill_head(&mut head, &mut tail);
         if attempt == Attempt::AfterYield {
@@ -78,8 +76,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             return None;
         }
         let left = head.items.len() - 1 + tail.items.len();
-        // Mutant: a taker that has woken leaves the others parked.
-        let next = tail.signal_taker(mutant!("taker_tells_nobody", 0, left));
+        let next = tail.signal_taker(left);
         drop(tail);
         let item = self.pop(head);
         drop(next);
@@ -93,7 +90,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         let mut attempt = Attempt::First;
         loop {
             let mut outcome = WaitOutcome::Signalled;
-            let item = self.try_take(attempt, |mut head, mut tail| {
+            let item = self.try_take(attempt, |mut head, tail| {
                 let may_yield = attempt == Attempt::First && !deadline.has_passed();
                 if may_yield && head.yielding.should_spin() {
                     drop((head, tail));
@@ -102,10 +99,6 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     return;
                 }
                 drop(head);
-                if mutant!("taker_enlists_late") {
-                    drop(tail); // An element that is pushed now is signalled to nobody.
-                    tail = self.tail.lock.lock();
-                }
                 outcome = self.wait_for_element(tail, deadline);
                 attempt = Attempt::AfterSignal;
             });
@@ -133,8 +126,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
     fn pop(&self, mut head: HeadGuard<'_, S>) -> Option<S::Item> {
         let item = head.items.pop();
         self.head.len.store(head.items.len(), Ordering::Release);
-        // Mutant: the place that becomes free is signalled to nobody.
-        let is_signalled = head.putters_waking > 0 || mutant!("pop_signals_no_putter");
+        let is_signalled = head.putters_waking > 0;
         if !is_signalled && !head.putters.is_empty() {
             self.wake_putter(head);
         }
