@@ -47,6 +47,8 @@ make_copy() {
     local fresh="$ROOT/fresh" name broken=0
     rm -rf "$fresh" && mkdir -p "$fresh/crates"
     cp Cargo.toml Cargo.lock "$fresh"
+    # Cargo rewrites the lock file of the copy, which has fewer crates.
+    cp Cargo.lock "$fresh/Cargo.lock.given"
     cp -r crates/windlass "$fresh/crates"
     local library="$fresh/crates/windlass" log="$ROOT/apply.log"
     rm -r "$library/mutants"
@@ -61,7 +63,7 @@ make_copy() {
         fi
     done < <(all_names)
     [ "$broken" -eq 0 ] || exit 1
-    if diff -rq "$fresh" "$COPY" >/dev/null 2>&1; then return; fi
+    if diff -rq -x Cargo.lock "$fresh" "$COPY" >/dev/null 2>&1; then return; fi
     rm -rf "$COPY" && mv "$fresh" "$COPY"
 }
 
@@ -86,9 +88,11 @@ find_failure() {
     log=$(mktemp)
     WINDLASS_MUTANT=$name timeout "$SECONDS_PER_MODEL" "$binary" --exact "$@" >"$log" 2>&1 &
     pid=$!
-    while kill -0 "$pid" 2>/dev/null && ! grep -q '^test .* FAILED$' "$log"; do sleep 0.1; done
-    kill "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || status=$?
+    {
+        while kill -0 "$pid" && ! grep -q '^test .* FAILED$' "$log"; do sleep 0.1; done
+        kill "$pid" || true
+        wait "$pid" || status=$?
+    } 2>/dev/null
     seen=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$log" | sed -n 1p)
     if [ -z "$seen" ] && [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; then
         seen=$(sed -n "s/^thread '\([a-z_:]*models::[a-z_:]*\)'.* panicked at.*/\1/p" "$log" | tail -n 1)
@@ -132,7 +136,7 @@ record() {
         exit 1
     fi
     head=$(sed '/^---/,$d' "$patch" 2>/dev/null || true)
-    if [ -z "$head" ]; then head=$'Bug: TODO what is wrong\nNoticed by: loom TODO::models::name'; fi
+    if [ -z "$head" ]; then head=$'Bug: TODO what is wrong\nNoticed by: loom TODO'; fi
     {
         echo "$head"
         git diff -U2 --relative=crates/windlass -- crates/windlass/src | sed '/^diff --git/d; /^index /d'
