@@ -56,8 +56,14 @@ impl Shared {
     }
 
     /// Continues after an offer that the queue has refused.
+    ///
+    /// A saturated pool comes here for most tasks. It is checked first whether a worker may be added,
+    /// so that the task is not moved to where a worker is started, and back.
     #[cold]
     fn execute_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
+        if !self.may_add_worker(Some(&task), SizeLimit::Maximum) {
+            return self.reject_for(task, Cause::NotAllowed);
+        }
         self.admit_beyond_core(task)
             .or_else(|not_admitted| self.reject(not_admitted))
     }
@@ -171,6 +177,11 @@ impl Shared {
         not_admitted: impl Into<NotAdmitted>,
     ) -> Result<(), RejectedExecution> {
         let NotAdmitted { task, cause } = not_admitted.into();
+        self.reject_for(task, cause)
+    }
+
+    #[inline]
+    fn reject_for(self: &Arc<Self>, task: Task, cause: Cause) -> Result<(), RejectedExecution> {
         self.count_rejection();
         task.set_drop_reason(Cancellation::Rejected);
         let pool = SaturatedPool { pool: self, cause };

@@ -8,7 +8,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::ctl::{MAX_WORKERS, RunState};
+use super::ctl::{CtlSnapshot, MAX_WORKERS, RunState};
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
@@ -33,6 +33,11 @@ pub(crate) struct FirstTask {
     /// nor another worker took it. The rejection is passed in from above, so that this file does not
     /// depend on admission.
     pub(crate) reject: fn(&Arc<Shared>, Task),
+}
+
+/// A worker that the control word counts and that has no thread yet.
+struct Counted {
+    queue_was_empty: bool,
 }
 
 /// No worker was started; the task that it was to start with comes back.
@@ -73,17 +78,16 @@ impl Shared {
         first: Option<FirstTask>,
         limit: SizeLimit,
     ) -> Result<(), NotStarted> {
-        let queue_was_empty = self.queue.is_empty();
         let (first, reject) = match first {
             Some(first) => (Some(first.task), Some(first.reject)),
             None => (None, None),
         };
-        if !self.count_worker(first.as_ref(), limit) {
+        let Some(Counted { queue_was_empty }) = self.count_worker(first.as_ref(), limit) else {
             return Err(NotStarted {
                 first,
                 cause: Cause::NotAllowed,
             });
-        }
+        };
         let worker = Worker::new(first, self.retirements());
         let launch = Launch {
             pool: Arc::clone(self),
@@ -141,28 +145,41 @@ impl Shared {
         }
     }
 
+    /// Returns whether the state and the limit allow another worker at present.
+    #[must_use]
+    pub(crate) fn may_add_worker(&self, first: Option<&Task>, limit: SizeLimit) -> bool {
+        self.allows_worker(self.ctl.load(), first, limit)
+    }
+
+    #[inline]
+    fn allows_worker(&self, seen: CtlSnapshot, first: Option<&Task>, limit: SizeLimit) -> bool {
+        let size = match limit {
+            SizeLimit::Core => self.settings.core(),
+            SizeLimit::Maximum => self.settings.maximum(),
+        };
+        // The size is compared before the queue is read: most reads of a queue take its lock, and a
+        // pool that has all its workers comes here for every task that it rejects.
+        seen.workers() < size.min(MAX_WORKERS)
+            && match seen.state() {
+                RunState::Running => true,
+                // After a shutdown, workers are started for queued tasks only.
+                RunState::Shutdown => first.is_none() && !self.queue.is_empty(),
+                _ => false,
+            }
+    }
+
     /// Counts the worker in the control word, if the state and the limit allow it.
     #[must_use]
-    fn count_worker(&self, first: Option<&Task>, limit: SizeLimit) -> bool {
+    fn count_worker(&self, first: Option<&Task>, limit: SizeLimit) -> Option<Counted> {
         loop {
             let seen = self.ctl.load();
-            let state = seen.state();
-            if state >= RunState::Stop {
-                return false;
+            if !self.allows_worker(seen, first, limit) {
+                return None;
             }
-            // After a shutdown, workers are started for queued tasks only.
-            if state == RunState::Shutdown && (first.is_some() || self.queue.is_empty()) {
-                return false;
-            }
-            let size = match limit {
-                SizeLimit::Core => self.settings.core(),
-                SizeLimit::Maximum => self.settings.maximum(),
-            };
-            if seen.workers() >= size.min(MAX_WORKERS) {
-                return false;
-            }
+            // Before the worker is counted: who queues a task after that starts no other.
+            let queue_was_empty = self.queue.is_empty();
             if self.ctl.try_add_worker(seen) {
-                return true;
+                return Some(Counted { queue_was_empty });
             }
         }
     }
