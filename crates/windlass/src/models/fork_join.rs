@@ -1,4 +1,4 @@
-//! Fork-join pools: what is submitted, forked and joined, in race with their end and their settings.
+//! Fork-join pools: what is submitted, forked and joined, racing with their end and their settings.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Thread pools, in race with their settings, their end and the fate of their tasks.
+//! Thread pools, racing with their settings, their end and the fate of their tasks.
 
 use std::io;
 use std::sync::Arc;
