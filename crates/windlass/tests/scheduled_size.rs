@@ -197,3 +197,21 @@ fn a_busy_pool_follows_its_core_size_down_and_up() {
     drop(pool.shutdown_now());
     pool.close();
 }
+
+#[test]
+fn a_scheduled_pool_and_its_rejections_show_its_type_and_name() {
+    let pool = ScheduledThreadPoolExecutor::builder()
+        .name("nightly")
+        .build();
+    let shown = "ScheduledThreadPoolExecutor@nightly[Running, pool size = 0";
+    assert!(format!("{pool:?}").starts_with(shown), "{pool:?}");
+    pool.shutdown();
+    let rejected = pool
+        .schedule(Duration::ZERO, || ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        rejected.contains("ScheduledThreadPoolExecutor@nightly[Terminated"),
+        "{rejected}"
+    );
+}

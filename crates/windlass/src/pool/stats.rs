@@ -27,6 +27,8 @@ use super::shared::Shared;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
+    /// The name of the pool's type, as it is displayed.
+    pub kind: &'static str,
     /// The name of the pool.
     pub name: Arc<str>,
     /// The state of the pool.
@@ -79,8 +81,9 @@ impl fmt::Display for PoolStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "ThreadPoolExecutor@{}[{}, pool size = {}, active threads = {}, queued tasks = {}, \
+            "{}@{}[{}, pool size = {}, active threads = {}, queued tasks = {}, \
              completed tasks = {}]",
+            self.kind,
             self.name,
             self.state,
             self.pool_size,
@@ -117,7 +120,12 @@ impl Shared {
         let task_count = self.task_count.update(last, least, most);
         // When the pool has terminated, the last workers may not have left the roster yet.
         let pool_size = if ended { 0 } else { heads.present };
+        let kind = match self.options.timers {
+            None => "ThreadPoolExecutor",
+            Some(_) => "ScheduledThreadPoolExecutor",
+        };
         PoolStats {
+            kind,
             name: Arc::clone(self.name()),
             state: PoolState::from(state),
             pool_size,

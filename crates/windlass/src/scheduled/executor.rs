@@ -284,8 +284,6 @@ impl ExecutorService for ScheduledThreadPoolExecutor {
 
 impl fmt::Debug for ScheduledThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ScheduledThreadPoolExecutor")
-            .field(&self.pool)
-            .finish()
+        self.pool.fmt(f)
     }
 }
