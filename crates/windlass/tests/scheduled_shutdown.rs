@@ -5,6 +5,7 @@
 #[path = "kit/time.rs"]
 mod time;
 
+use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -461,4 +462,25 @@ fn a_dropped_pool_runs_its_delayed_tasks_and_cancels_its_periodic_ones() {
     assert!(often.is_cancelled());
     step(&clock);
     assert_eq!(log.next(), "ran");
+}
+
+/// The done-callbacks run while the tasks are cancelled. The first panic reaches the caller, after
+/// everything was cancelled and the workers, which sleep, were told that nothing comes.
+#[test]
+fn done_callbacks_that_panic_do_not_keep_a_pool_from_terminating() {
+    let clock = TestClock::new();
+    let pool = pool_on(&clock, 2);
+    let tasks: Vec<_> = (0..3)
+        .map(|_| pool.schedule(HOUR, || ()).unwrap())
+        .collect();
+    for task in &tasks {
+        task.on_done(|_| panic!("a done-callback"));
+    }
+    pool.shutdown();
+    await_wake_up_in(&clock, HOUR);
+    let caught = panic::catch_unwind(|| pool.set_run_delayed_after_shutdown(false));
+    assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"a done-callback"));
+    let reasons: Vec<_> = tasks.iter().map(ScheduledHandle::cancellation).collect();
+    assert_eq!(reasons, [Some(Cancellation::Shutdown); 3]);
+    assert!(ends(&pool));
 }

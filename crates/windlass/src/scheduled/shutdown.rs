@@ -6,7 +6,7 @@ use super::shared::{Shared, TimerKind};
 use crate::pool::{self, RunState};
 use crate::queue::BlockingQueue;
 use crate::task::{Cancellation, Failure, TaskId, Timer, TimerService};
-use crate::unwind::catch;
+use crate::unwind::{catch, discard_payload};
 
 impl Shared {
     /// Sets whether periodic tasks continue after a shutdown; `false` takes effect at once.
@@ -32,15 +32,29 @@ impl Shared {
     }
 
     /// Removes and cancels what does not run after a shutdown; what is due stays.
+    ///
+    /// # Panics
+    ///
+    /// If a done-callback panics: with the first of them, after all tasks are cancelled and the
+    /// workers are nudged. Workers that are not would sleep until a task is due that is gone.
     fn cancel_ineligible(&self, pool: &pool::Shared) {
         let ineligible = self.queue.retain(&mut |task| {
             !task.is_cancelled() && self.may_run(RunState::Shutdown, TimerKind::of(task))
         });
         pool.task_count.invalidate();
+        let mut panicked = None;
         for task in ineligible {
-            task.cancel(self.shutdown_reason());
+            if let Err(payload) = catch(|| task.cancel(self.shutdown_reason())) {
+                match &panicked {
+                    None => panicked = Some(payload),
+                    Some(_) => discard_payload(payload),
+                }
+            }
         }
         pool.try_terminate();
+        if let Some(payload) = panicked {
+            std::panic::resume_unwind(payload);
+        }
     }
 }
 
