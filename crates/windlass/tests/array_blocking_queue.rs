@@ -128,3 +128,13 @@ fn a_snapshot_minds_neither_wrap_around_nor_later_removal() {
     queue.clear();
     assert_eq!(snapshot, [2, 3, 5]);
 }
+
+#[test]
+fn a_capacity_beyond_memory_is_an_error() {
+    for fairness in [Fairness::Fair, Fairness::Unfair] {
+        for capacity in [usize::MAX, usize::MAX / 16, usize::MAX / 64] {
+            let queue = ArrayBlockingQueue::<[u64; 8]>::with_fairness(capacity, fairness);
+            assert_eq!(queue.err(), Some(CapacityError::TooLarge), "{capacity}");
+        }
+    }
+}

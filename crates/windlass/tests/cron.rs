@@ -200,3 +200,12 @@ fn what_is_not_cron_says_so() {
         "{error}"
     );
 }
+
+#[test]
+fn debug_shows_the_expression_and_the_zone() {
+    let cron = Cron::parse("*/5 8-17 * * 1-5", "Europe/Berlin").unwrap();
+    assert_eq!(
+        format!("{cron:?}"),
+        r#"Cron("*/5 8-17 * * 1-5", Europe/Berlin)"#
+    );
+}

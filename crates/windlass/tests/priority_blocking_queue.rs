@@ -162,3 +162,11 @@ fn takers_that_were_parked_get_the_least_elements_present() {
     got.sort_unstable();
     assert_eq!(got, [1, 3]);
 }
+
+#[test]
+fn a_size_hint_beyond_memory_is_ignored() {
+    let queue = PriorityBlockingQueue::with_size_hint(usize::MAX);
+    queue.put(2).unwrap();
+    queue.put(1).unwrap();
+    assert_eq!(queue.poll(), Some(1));
+}

@@ -44,7 +44,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
     ///
     /// # Errors
     ///
-    /// [`CapacityError::Zero`].
+    /// [`CapacityError::Zero`], or [`CapacityError::TooLarge`] if there is no memory for so many.
     pub fn new(capacity: usize) -> Result<Self, CapacityError> {
         Self::with_fairness(capacity, Fairness::Unfair)
     }
@@ -53,7 +53,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
     ///
     /// # Errors
     ///
-    /// [`CapacityError::Zero`].
+    /// As [`new`](Self::new).
     pub fn with_fairness(capacity: usize, fairness: Fairness) -> Result<Self, CapacityError> {
         Self::from_elements(capacity, fairness, [])
     }
@@ -62,7 +62,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
     ///
     /// # Errors
     ///
-    /// [`CapacityError::Zero`], or [`CapacityError::TooManyElements`] if they do not fit.
+    /// As [`new`](Self::new), or [`CapacityError::TooManyElements`] if they do not fit.
     pub fn from_elements(
         capacity: usize,
         fairness: Fairness,
@@ -72,8 +72,14 @@ impl<T: Send> ArrayBlockingQueue<T> {
             return Err(CapacityError::Zero);
         }
         // Never filled beyond the capacity that it is created with: a ring that does not grow.
-        let ring = || VecDeque::with_capacity(capacity);
-        let mut items = ring();
+        let ring = || {
+            let mut ring = VecDeque::new();
+            match ring.try_reserve_exact(capacity) {
+                Ok(()) => Ok(ring),
+                Err(_) => Err(CapacityError::TooLarge),
+            }
+        };
+        let mut items = ring()?;
         for element in elements {
             if items.len() == capacity {
                 return Err(CapacityError::TooManyElements);
@@ -90,7 +96,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
                 let capacity = Some(capacity);
                 Rings::Unfair(TwoLockQueue::new(
                     items,
-                    ring(),
+                    ring()?,
                     capacity,
                     CapacityMode::Fixed,
                 ))

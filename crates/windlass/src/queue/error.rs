@@ -93,6 +93,8 @@ pub enum CapacityError {
     NotResizable,
     /// There are more initial elements than the bound admits.
     TooManyElements,
+    /// There is no memory for so many elements.
+    TooLarge,
 }
 
 impl CapacityError {
@@ -113,6 +115,12 @@ impl CapacityError {
     pub const fn is_too_many_elements(&self) -> bool {
         matches!(self, Self::TooManyElements)
     }
+
+    /// Returns whether there is no memory for so many elements.
+    #[must_use]
+    pub const fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooLarge)
+    }
 }
 
 impl fmt::Display for CapacityError {
@@ -121,6 +129,7 @@ impl fmt::Display for CapacityError {
             Self::Zero => "a queue needs room for at least one element",
             Self::NotResizable => "the capacity of this queue cannot be changed",
             Self::TooManyElements => "more elements than the queue has room for",
+            Self::TooLarge => "there is no memory for a queue of this capacity",
         })
     }
 }

@@ -44,10 +44,21 @@ use crate::executor::RejectedExecution;
 /// assert!(Cron::parse("* * * * *", "Atlantis/Capital").is_err());
 /// # drop(period);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Cron {
     expression: croner::Cron,
     zone: Tz,
+}
+
+/// The expression and the zone: what the expression was parsed into is thousands of characters long.
+impl fmt::Debug for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expression = self.expression.to_string();
+        f.debug_tuple("Cron")
+            .field(&expression)
+            .field(&self.zone)
+            .finish()
+    }
 }
 
 /// Why a text is not a [`Cron`].

@@ -27,9 +27,13 @@ impl<T> Default for StableHeap<T> {
 }
 
 impl<T> StableHeap<T> {
+    /// Creates a heap with room for so many elements, if there is memory for them.
     pub(crate) fn with_capacity(hint: usize) -> Self {
+        let mut entries = Vec::new();
+        // Only a hint: without it the heap grows as it is filled.
+        let _ = entries.try_reserve_exact(hint);
         Self {
-            entries: Vec::with_capacity(hint),
+            entries,
             next_sequence: 0,
         }
     }
