@@ -16,8 +16,8 @@ use crate::task::{Failure, Task, TaskBuilder, TaskControl, TaskHandle};
 /// A service that submits tasks to an executor and returns their handles in the order in which the
 /// tasks are done.
 ///
-/// `submit` returns a [`TaskControl`], with which the task can be watched, cancelled and removed; the
-/// handle, and with it the value, goes to whoever takes it from here.
+/// `submit` returns a [`TaskControl`], which can observe, cancel and remove the task. The handle, and
+/// with it the value, is returned by `take`, `poll` or [`completions`](Self::completions).
 ///
 /// ```
 /// use windlass::CompletionService;
@@ -48,13 +48,13 @@ struct Shared<T: Send + 'static> {
 
 /// The number of accepted tasks whose handle no consumer has claimed.
 ///
-/// A consumer claims a handle before it takes it from the queue, so that no other one waits for the
-/// same. One that waits for future submissions claims ahead of them: the number can be negative, in
+/// A consumer claims a handle before it takes it from the queue, so that no other consumer waits for
+/// the same one. A consumer may claim before the task is submitted, so the number can be negative, in
 /// two's complement.
 #[derive(Debug, Default)]
 struct Outstanding(AtomicU64);
 
-/// From here on the number is negative.
+/// The smallest value that stands for a negative number.
 const NEGATIVE: u64 = 1 << 63;
 
 impl Outstanding {
@@ -62,7 +62,7 @@ impl Outstanding {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Claims a handle of a task that was submitted or will be.
+    /// Claims a handle, of a task that may not be submitted yet.
     fn claim(&self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -86,7 +86,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// Creates a service with this queue of results.
     ///
     /// A result that the queue refuses is dropped, and counted in
-    /// [`overflowed`](Self::overflowed); the worker goes on.
+    /// [`overflowed`](Self::overflowed).
     pub fn with_queue(executor: E, queue: Arc<dyn BlockingQueue<TaskHandle<T>>>) -> Self {
         Self {
             executor,
@@ -98,11 +98,11 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
         }
     }
 
-    /// Submits the closure; its handle can be taken from here when it is done.
+    /// Submits the closure; its handle is queued here when the task is done.
     ///
     /// # Errors
     ///
-    /// [`RejectedExecution`], with the task and its handle, which then does not come here.
+    /// [`RejectedExecution`], with the task and its handle, which is then not queued here.
     pub fn submit(
         &self,
         body: impl FnOnce() -> T + Send + 'static,
@@ -211,9 +211,8 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// nothing is outstanding: every submitted task has been taken, or is about to be by another
     /// thread.
     ///
-    /// It waits for each; an interrupt does not end the wait, and stays pending. Results that other
-    /// threads take by other methods meanwhile, or that come from a queue shared with another
-    /// service, are not told apart.
+    /// It waits for each; an interrupt does not end the wait, and stays pending. If the queue is shared
+    /// with another service, the iterator also returns results of that service.
     ///
     /// # Deadlocks
     ///

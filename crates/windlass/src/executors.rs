@@ -1,4 +1,4 @@
-//! Ready-made executors, under the names that Java programmers know.
+//! Factory functions for common executors, named after those of Java's `Executors`.
 //!
 //! | factory | core | maximum | keep-alive | queue |
 //! |---|---|---|---|---|
@@ -34,14 +34,14 @@ use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::fixed_thread_pool(2).unwrap();
-/// assert_eq!(pool.submit(|| 1 + 1).unwrap().get().unwrap(), 2);
+/// assert_eq!(pool.submit(|| 1 + 1).unwrap().join().unwrap(), 2);
 /// ```
 #[doc(alias = "newFixedThreadPool")]
 pub fn fixed_thread_pool(threads: usize) -> Result<ThreadPoolExecutor, ConfigError> {
     fixed_thread_pool_with(threads, DefaultThreadFactory::new())
 }
 
-/// Like [`fixed_thread_pool`], with threads from this factory.
+/// Creates a [`fixed_thread_pool`] with threads from this factory.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ pub fn fixed_thread_pool_with(
         .build()
 }
 
-/// Creates a pool that gives each task to an idle worker or a new one; workers end after a minute
-/// without a task.
+/// Creates a pool that hands each task to an idle worker, or else starts a new one. Workers end after
+/// a minute without a task.
 ///
 /// The number of threads is unbounded.
 ///
@@ -67,7 +67,7 @@ pub fn fixed_thread_pool_with(
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::cached_thread_pool();
-/// assert_eq!(pool.submit(|| "done").unwrap().get().unwrap(), "done");
+/// assert_eq!(pool.submit(|| "done").unwrap().join().unwrap(), "done");
 /// ```
 #[doc(alias = "newCachedThreadPool")]
 #[must_use]
@@ -75,7 +75,7 @@ pub fn cached_thread_pool() -> ThreadPoolExecutor {
     cached_thread_pool_with(DefaultThreadFactory::new())
 }
 
-/// Like [`cached_thread_pool`], with threads from this factory.
+/// Creates a [`cached_thread_pool`] with threads from this factory.
 #[must_use]
 pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadPoolExecutor {
     let pool = ThreadPoolExecutor::builder()
@@ -90,7 +90,7 @@ pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadP
 
 /// Creates an executor with one worker: tasks run one at a time, in the order of submission.
 ///
-/// It cannot be reconfigured, so the order is guaranteed. A worker that a panic has ended is replaced.
+/// It cannot be reconfigured, so the order is guaranteed. A worker that ended by a panic is replaced.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -113,7 +113,7 @@ pub fn single_thread_executor() -> Unconfigurable<ThreadPoolExecutor> {
     single_thread_executor_with(DefaultThreadFactory::new())
 }
 
-/// Like [`single_thread_executor`], with threads from this factory.
+/// Creates a [`single_thread_executor`] with threads from this factory.
 #[must_use]
 pub fn single_thread_executor_with(
     factory: impl ThreadFactory + 'static,
@@ -128,8 +128,8 @@ pub fn single_thread_executor_with(
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::scheduled_thread_pool(1);
-/// let mut late = pool.schedule(Duration::from_millis(1), || "late").unwrap();
-/// assert_eq!(late.get().unwrap(), "late");
+/// let late = pool.schedule(Duration::from_millis(1), || "late").unwrap();
+/// assert_eq!(late.join().unwrap(), "late");
 /// ```
 #[doc(alias = "newScheduledThreadPool")]
 #[must_use]
@@ -137,7 +137,7 @@ pub fn scheduled_thread_pool(threads: usize) -> ScheduledThreadPoolExecutor {
     ScheduledThreadPoolExecutor::new(threads)
 }
 
-/// Like [`scheduled_thread_pool`], with threads from this factory.
+/// Creates a [`scheduled_thread_pool`] with threads from this factory.
 #[must_use]
 pub fn scheduled_thread_pool_with(
     threads: usize,
@@ -157,8 +157,8 @@ pub fn scheduled_thread_pool_with(
 /// use windlass::prelude::*;
 ///
 /// let single = executors::single_thread_scheduled_executor();
-/// let mut late = single.schedule(Duration::from_millis(1), || 1).unwrap();
-/// assert_eq!(late.get().unwrap(), 1);
+/// let late = single.schedule(Duration::from_millis(1), || 1).unwrap();
+/// assert_eq!(late.join().unwrap(), 1);
 /// ```
 ///
 /// The methods of the pool are hidden:
@@ -173,14 +173,14 @@ pub fn single_thread_scheduled_executor() -> Unconfigurable<ScheduledThreadPoolE
     unconfigurable(scheduled_thread_pool(1))
 }
 
-/// Creates a fork-join pool with one worker for each thread that the machine runs, for tasks that
-/// are not joined; their order is not specified.
+/// Creates a fork-join pool in async mode, for tasks that are not joined, with the available
+/// parallelism of the machine. The order of the tasks is not specified.
 ///
 /// ```
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::work_stealing_pool();
-/// assert_eq!(pool.submit(|| 3).unwrap().get().unwrap(), 3);
+/// assert_eq!(pool.submit(|| 3).unwrap().join().unwrap(), 3);
 /// ```
 #[doc(alias = "newWorkStealingPool")]
 #[must_use]
@@ -189,7 +189,7 @@ pub fn work_stealing_pool() -> ForkJoinPool {
     pool.expect("the machine's own parallelism is valid")
 }
 
-/// Like [`work_stealing_pool`], with this parallelism.
+/// Creates a [`work_stealing_pool`] with this parallelism.
 ///
 /// # Errors
 ///
@@ -207,7 +207,7 @@ pub fn work_stealing_pool_of(parallelism: usize) -> Result<ForkJoinPool, Paralle
 /// use windlass::prelude::*;
 ///
 /// let threads = executors::thread_per_task_executor();
-/// assert_eq!(threads.submit(|| 5).unwrap().get().unwrap(), 5);
+/// assert_eq!(threads.submit(|| 5).unwrap().join().unwrap(), 5);
 /// ```
 #[doc(alias = "newThreadPerTaskExecutor")]
 #[must_use]
@@ -215,13 +215,13 @@ pub fn thread_per_task_executor() -> ThreadPerTaskExecutor {
     ThreadPerTaskExecutor::new()
 }
 
-/// Hides all methods of an executor service but those of the traits.
+/// Wraps an executor service so that it has only the methods of the traits.
 ///
 /// ```
 /// use windlass::prelude::*;
 ///
 /// let pool = executors::unconfigurable(executors::fixed_thread_pool(2).unwrap());
-/// pool.submit(|| ()).unwrap().get().unwrap();
+/// pool.submit(|| ()).unwrap().join().unwrap();
 /// pool.close();
 /// ```
 ///
@@ -302,11 +302,10 @@ impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
     }
 }
 
-/// Returns how many threads use the processors to the given degree: `N · U · (1 + W/C)`, and at least
-/// one.
+/// Returns the number of threads for a target utilisation: `N · U · (1 + W/C)`, and at least one.
 ///
-/// `cores` is the number of processors, `utilisation` the degree to which they are used (0 to 1),
-/// `wait_to_compute` how long a task waits for each unit of time that it computes.
+/// `cores` is the number of processors, `utilisation` their target utilisation (0 to 1), and
+/// `wait_to_compute` the ratio of a task's waiting time to its computing time.
 ///
 /// ```
 /// use windlass::prelude::*;

@@ -9,13 +9,12 @@ use crate::unwind::ignore_panic;
 /// A guard that closes its executor when it is dropped: it shuts it down, and waits until
 /// everything that was submitted has ended.
 ///
-/// For `main`, where Java's threads would keep the process alive: a Rust process ends with `main`,
-/// and what is queued or runs in a pool is lost. All methods of the executor can be called on the
-/// guard.
+/// Meant for `main`: unlike a Java process, a Rust process ends when `main` returns, and queued and
+/// running tasks are lost. The guard dereferences to the executor.
 ///
 /// # Deadlocks
 ///
-/// Dropped inside a task of the same executor, it waits for that task, forever.
+/// If it is dropped inside a task of the same executor, it waits for that task forever.
 ///
 /// ```
 /// use std::sync::Arc;

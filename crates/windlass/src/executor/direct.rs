@@ -19,8 +19,8 @@ use crate::termination::Termination;
 /// use windlass::executors::DirectExecutor;
 /// use windlass::prelude::*;
 ///
-/// let mut handle = DirectExecutor::new().submit(|| std::thread::current().id()).unwrap();
-/// assert_eq!(handle.get().unwrap(), std::thread::current().id());
+/// let handle = DirectExecutor::new().submit(|| std::thread::current().id()).unwrap();
+/// assert_eq!(handle.join().unwrap(), std::thread::current().id());
 /// ```
 #[derive(Debug, Default)]
 pub struct DirectExecutor {
@@ -46,7 +46,7 @@ impl DirectExecutor {
 
 impl Executor for DirectExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        /// Counts the end of the task, also by a panic.
+        /// A guard that counts the end of the task, also when it panics.
         struct Ended<'a>(&'a DirectExecutor);
         impl Drop for Ended<'_> {
             fn drop(&mut self) {

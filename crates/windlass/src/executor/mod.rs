@@ -1,4 +1,4 @@
-//! What runs tasks: the traits, the rejection, and three small executors.
+//! Executors: the traits, the rejection, and three small executors.
 //!
 //! | file | role |
 //! |---|---|

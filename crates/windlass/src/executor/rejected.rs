@@ -36,7 +36,7 @@ pub enum RejectionReason {
     Shutdown,
     /// The queue is full, and the pool has its maximum number of workers.
     Saturated,
-    /// A thread was needed and could not be created; the source of the error may tell why.
+    /// A thread was needed and could not be created; the source of the error may have the cause.
     NoThread,
     /// There was no room within the time limit of the policy.
     TimedOut,
@@ -46,7 +46,7 @@ pub enum RejectionReason {
     ZeroPeriod,
     /// A calendar has no time in the future.
     NeverDue,
-    /// A handler of the user's rejected it for a reason of its own.
+    /// A user-defined rejection handler rejected it for another reason.
     Other,
 }
 
@@ -206,7 +206,7 @@ impl<H> RejectedExecution<H> {
         matches!(self.reason, RejectionReason::Interrupted)
     }
 
-    /// Returns the description of the executor and its state, if it gave one.
+    /// Returns the description of the executor and its state, if there is one.
     #[must_use]
     pub fn executor(&self) -> Option<&str> {
         self.executor.as_deref()

@@ -17,10 +17,10 @@ use crate::unwind::{catch, discard_payload};
 /// An executor that runs its tasks one after the other, in the order of submission, on the threads of
 /// another executor.
 ///
-/// Each task sees what the one before it did. A thread of the other executor is used for one task at
-/// a time, so many serial executors can share a small pool. If the other executor has no room for the
-/// next task, that task runs on the thread of the last one. If it is shut down, the queued tasks are
-/// cancelled.
+/// The effects of each task are visible to the next. Each task is a separate submission to the other
+/// executor, so many serial executors can share a small pool. If the other executor is shut down, the
+/// queued tasks are cancelled. If it rejects the next task for another reason, that task runs on the
+/// thread of the last one.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ use crate::unwind::{catch, discard_payload};
 ///     let log = Arc::clone(&log);
 ///     serial.execute(move || log.lock().unwrap().push(n)).unwrap();
 /// }
-/// serial.submit(|| ()).unwrap().get().unwrap();
+/// serial.submit(|| ()).unwrap().join().unwrap();
 /// assert!(log.lock().unwrap().iter().copied().eq(0..100));
 /// ```
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
         let Err(rejected) = self.0.submit_runner(number, None) else {
             return Ok(());
         };
-        // Nobody will run the queued tasks: this one is returned, the others are cancelled.
+        // No runner will run the queued tasks: this one is returned, the others are cancelled.
         let mut mine = None;
         for task in self.0.take_queued(number) {
             if task.id() == id {
@@ -172,9 +172,10 @@ impl<E: Executor + 'static> Inner<E> {
         }
     }
 
-    /// Submits a runner for the rest of the queue; returns true if this thread has to continue itself:
-    /// the other executor has no room, or runs tasks on the submitter's thread. There a runner that
-    /// ran the next task inside its submission would need stack for each queued task.
+    /// Submits a runner for the rest of the queue. Returns true if this thread has to run the next task
+    /// itself: the other executor is full, or runs tasks on the submitter's thread. In the latter case
+    /// the runner does not run the task inside its submission, since the stack would then grow with
+    /// each queued task.
     #[must_use]
     fn continue_elsewhere(self: &Arc<Self>) -> bool {
         let number = {
@@ -187,7 +188,7 @@ impl<E: Executor + 'static> Inner<E> {
             state.submitting = Some(number);
             number
         };
-        let sent = self.submit_runner(number, Some(ThreadContext::current()));
+        let submitted = self.submit_runner(number, Some(ThreadContext::current()));
         let ran_inline = {
             let mut state = self.state.lock();
             state.submitting.take_if(|submitting| *submitting == number);
@@ -196,7 +197,7 @@ impl<E: Executor + 'static> Inner<E> {
                 .take_if(|inline| *inline == number)
                 .is_some()
         };
-        let Err(rejected) = sent else {
+        let Err(rejected) = submitted else {
             return ran_inline;
         };
         if rejected.reason() == RejectionReason::Shutdown {
@@ -215,7 +216,7 @@ impl<E: Executor + 'static> Inner<E> {
     }
 }
 
-/// Runs one queued task, and submits the next runner.
+/// The body of a task of the other executor: runs one queued task, and submits the next runner.
 struct Runner<E: Executor + 'static> {
     inner: Option<Arc<Inner<E>>>,
     number: u64,
@@ -233,9 +234,8 @@ impl<E: Executor + 'static> Runner<E> {
         }
     }
 
-    /// Returns whether the other executor runs this during its submission, on the same thread;
-    /// then the
-    /// submitter continues itself.
+    /// Returns whether the other executor runs this during its submission, on the same thread. Then
+    /// the submitter runs the next task.
     fn runs_inline(&self, inner: &Inner<E>) -> bool {
         let Some(submitter) = &self.submitter else {
             return false;
@@ -250,7 +250,7 @@ impl<E: Executor + 'static> Runner<E> {
     }
 }
 
-/// The other executor dropped the runner without running it: the queued tasks are cancelled.
+/// Cancels the queued tasks if the other executor drops the runner without running it.
 impl<E: Executor + 'static> Drop for Runner<E> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
@@ -271,7 +271,7 @@ mod models {
     use crate::sync::{Mutex, model, thread};
     use crate::task::Task;
 
-    /// An executor whose tasks are run by whoever calls `run_all`.
+    /// An executor whose tasks run on the threads that call `run_all`.
     #[derive(Default)]
     struct TaskStack(Mutex<Vec<Task>>);
 

@@ -1,4 +1,4 @@
-//! What runs tasks: [`Executor`], and [`ExecutorService`] with a lifecycle.
+//! The executor traits: [`Executor`], and [`ExecutorService`] with a lifecycle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use super::rejected::RejectedExecution;
 use crate::interrupt::{self, Interrupted};
 use crate::task::{Task, TaskBuilder};
 
-/// An object that runs submitted tasks, each at most once, at a time and on a thread of its choice.
+/// An object that runs submitted tasks, each at most once; it chooses the thread and the time.
 ///
-/// What a submitter did before the submission is visible to the task.
+/// What the submitting thread does before the submission happens before the task.
 ///
 /// ```
 /// use windlass::RejectedExecution;
@@ -26,11 +26,11 @@ use crate::task::{Task, TaskBuilder};
 ///     }
 /// }
 ///
-/// let mut sum = Here.submit(|| 1 + 2).unwrap();
-/// assert_eq!(sum.get().unwrap(), 3);
+/// let sum = Here.submit(|| 1 + 2).unwrap();
+/// assert_eq!(sum.join().unwrap(), 3);
 /// ```
 pub trait Executor: Send + Sync {
-    /// Accepts the task, to run it.
+    /// Accepts the task, and runs it now or later.
     ///
     /// # Errors
     ///
@@ -39,10 +39,10 @@ pub trait Executor: Send + Sync {
     #[doc(alias = "execute")]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution>;
 
-    /// Completes the builder of a task.
+    /// Adds to the builder of a task.
     ///
-    /// Every submission of a closure calls it, so an executor can give its tasks names, priorities, or
-    /// an attachment that queues, hooks and rejections show.
+    /// Every submission of a closure calls it, so an executor can set a name, a priority or an
+    /// attachment for its tasks.
     #[doc(alias = "newTaskFor")]
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         task
@@ -51,42 +51,41 @@ pub trait Executor: Send + Sync {
 
 /// An executor that can be shut down.
 ///
-/// It runs; then it is shut down: it accepts nothing new and finishes what it has accepted; then it
-/// is terminated: nothing runs any more.
+/// It has three states: it runs; after a shutdown it accepts no more tasks and finishes the accepted
+/// ones; when all of them have ended, it is terminated.
 pub trait ExecutorService: Executor {
-    /// Accepts nothing new from now on; what was accepted is still run. Does not wait.
+    /// Stops accepting tasks; accepted tasks still run. Does not wait.
     fn shutdown(&self);
 
-    /// Accepts nothing new, interrupts what runs, and returns the tasks that never started, in queue
-    /// order.
+    /// Stops accepting tasks, interrupts those that run, and returns those that have not started, in
+    /// queue order.
     ///
-    /// They stay pending: run them, submit them elsewhere, or drop them, which completes their handles
-    /// as cancelled.
+    /// The returned tasks stay pending: run them, submit them elsewhere, or drop them, which completes
+    /// their handles as cancelled.
     fn shutdown_now(&self) -> Vec<Task>;
 
     /// Returns whether it was shut down.
     fn is_shutdown(&self) -> bool;
 
-    /// Returns whether it was shut down and everything has ended.
+    /// Returns whether it was shut down and all tasks have ended.
     fn is_terminated(&self) -> bool;
 
-    /// Waits until everything has ended after a shutdown, no longer than `timeout`; returns whether it
-    /// has.
+    /// Waits until the executor is terminated, no longer than `timeout`; returns whether it is.
     ///
     /// # Errors
     ///
     /// [`Interrupted`], if the thread was interrupted while it had to wait.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted>;
 
-    /// Returns whether it was shut down and not everything has ended.
+    /// Returns whether it was shut down and is not yet terminated.
     fn is_terminating(&self) -> bool {
         self.is_shutdown() && !self.is_terminated()
     }
 
-    /// Shuts down and waits until everything has ended.
+    /// Shuts down and waits until the executor is terminated.
     ///
-    /// If the waiting thread is interrupted, it calls [`shutdown_now`](Self::shutdown_now) once and
-    /// goes on waiting; the interrupt is pending again when this returns.
+    /// If the waiting thread is interrupted, it calls [`shutdown_now`](Self::shutdown_now) once, drops
+    /// the returned tasks and continues to wait; the interrupt is pending again when this returns.
     ///
     /// # Deadlocks
     ///
@@ -96,7 +95,7 @@ pub trait ExecutorService: Executor {
     }
 }
 
-/// The default of [`ExecutorService::close`].
+/// Implements the default of [`ExecutorService::close`].
 pub(crate) fn close<E: ExecutorService + ?Sized>(executor: &E) {
     let mut interrupted = false;
     executor.shutdown();

@@ -16,7 +16,7 @@ use crate::unwind::{catch, discard_payload};
 
 /// An executor that starts a thread for every task, without any bound.
 ///
-/// For few and long tasks. A task whose thread cannot be created is rejected. The threads read the
+/// Meant for few, long tasks. A task whose thread cannot be created is rejected. The threads use the
 /// clock of the thread that created the executor.
 ///
 /// ```
@@ -24,8 +24,8 @@ use crate::unwind::{catch, discard_payload};
 /// use windlass::prelude::*;
 ///
 /// let threads = ThreadPerTaskExecutor::new();
-/// let mut handle = threads.submit(|| 1).unwrap();
-/// assert_eq!(handle.get().unwrap(), 1);
+/// let handle = threads.submit(|| 1).unwrap();
+/// assert_eq!(handle.join().unwrap(), 1);
 /// threads.close();
 /// ```
 #[derive(Debug)]
@@ -72,7 +72,7 @@ enum PendingTask {
     Accepted(Task),
     /// The factory dropped the body of the thread before it returned.
     Dropped(Task),
-    /// The thread has it, or it was dropped or returned.
+    /// The thread has taken it, or it was dropped or returned.
     Taken,
 }
 
@@ -99,7 +99,7 @@ impl ThreadPerTaskExecutor {
         }
     }
 
-    /// Returns how many tasks run now.
+    /// Returns how many tasks run or are about to run.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         self.shared.state.lock().live.len()
@@ -125,7 +125,7 @@ impl Shared {
         Some(id)
     }
 
-    /// Runs on the new thread.
+    /// Runs the task. Called on the new thread.
     fn run(&self, id: u64, task: Task) {
         self.clock.adopt();
         let me = ThreadContext::current();
@@ -167,8 +167,8 @@ impl Launch {
     }
 }
 
-/// The factory dropped the body of the thread. Before it returned, the submitter takes the task back;
-/// after it returned `Ok`, the task is dropped here.
+/// Runs when the factory has dropped the body of the thread. If the factory has not returned, the
+/// submitter takes the task back; if it had returned `Ok`, the task is dropped here.
 impl Drop for Launch {
     fn drop(&mut self) {
         let accepted = {
@@ -279,7 +279,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
     }
 }
 
-/// Shuts down, without waiting, as every executor does with its last handle.
+/// Shuts the executor down, without waiting.
 impl Drop for ThreadPerTaskExecutor {
     fn drop(&mut self) {
         self.shutdown();

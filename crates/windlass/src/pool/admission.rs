@@ -25,9 +25,9 @@ impl Shared {
 impl TaskSink for &Arc<Shared> {
     type Output = Result<(), RejectedExecution>;
 
-    /// The fast path of `execute`: the pool runs, it has its core workers, no option concerns the
-    /// submission, and the queue accepts the task. It does what [`Shared::admit`] does in that case,
-    /// with the recheck reduced to one load. The task is created in its slot of the queue.
+    /// Implements the fast path of `execute`: the pool runs and has its core workers, no option
+    /// changes the submission, and the queue accepts the task. This is what [`Shared::admit`] does in
+    /// that case, with the recheck reduced to one load. The task is created in its slot of the queue.
     #[inline(always)]
     fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output {
         let seen = self.ctl.load();
@@ -57,8 +57,8 @@ impl Shared {
 
     /// Continues after an offer that the queue has refused.
     ///
-    /// A saturated pool comes here for most tasks. It is checked first whether a worker may be added,
-    /// so that the task is not moved to where a worker is started, and back.
+    /// In a saturated pool most submissions reach this. The limit is checked first, so that the task is
+    /// not moved into `add_worker` and back.
     #[cold]
     fn execute_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), RejectedExecution> {
         if !self.may_add_worker(Some(&task), SizeLimit::Maximum) {
@@ -101,7 +101,7 @@ impl Shared {
         self.admit_beyond_core(task)
     }
 
-    /// The third step: a worker beyond core.
+    /// Starts a worker beyond core with the task: the third step.
     fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), NotAdmitted> {
         self.add_worker(Some(first(task)), SizeLimit::Maximum)
             .map_err(|not_started| {
@@ -119,9 +119,9 @@ impl Shared {
 
     /// Reads the control word again, after a task has been queued.
     ///
-    /// If the pool was shut down between the first read and the offer, no worker may come back for
-    /// the task: it is removed again, unless a worker was faster. If the last worker has retired
-    /// meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
+    /// If the pool was shut down between the first read and the offer, all workers may have exited
+    /// without the task: it is removed again, unless a worker has taken it. If the last worker has
+    /// retired meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
     /// control word before anybody reads the queue.
     pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
         let seen = self.ctl.load();
@@ -159,7 +159,7 @@ impl Shared {
         self.withdraw(id)
     }
 
-    /// Removes a task that was just queued, and returns it; `Ok` if a worker was faster.
+    /// Removes a task that was just queued, and returns it as an error; `Ok` if a worker has taken it.
     fn withdraw(&self, id: TaskId) -> Result<(), Task> {
         match self.queue.remove_first(&mut |task| task.id() == id) {
             None => Ok(()),
@@ -195,7 +195,7 @@ impl Shared {
     }
 }
 
-/// The task for a new worker, which is rejected should the worker's thread be lost.
+/// Creates the first task of a worker, which is rejected if the worker's thread is never created.
 const fn first(task: Task) -> FirstTask {
     FirstTask {
         task,
@@ -205,7 +205,7 @@ const fn first(task: Task) -> FirstTask {
 
 fn reject_without_thread(pool: &Arc<Shared>, task: Task) {
     let cause = Cause::NoThread(None);
-    // Its submitter has long gone on; the handle of the task completes with the reason.
+    // The submission has already returned `Ok`; the handle of the task completes with the reason.
     drop(pool.reject(NotAdmitted { task, cause }));
 }
 
@@ -224,7 +224,7 @@ impl From<Task> for NotAdmitted {
     }
 }
 
-/// The pool as a rejection handler sees it.
+/// The pool and the cause of a rejection, for the rejection handler.
 struct SaturatedPool<'a> {
     pool: &'a Arc<Shared>,
     /// Why the last step failed.
@@ -232,7 +232,7 @@ struct SaturatedPool<'a> {
 }
 
 impl SaturatedPool<'_> {
-    /// Tries, waits for room, and tries again when the pool has changed.
+    /// Submits the task, waiting for room in the queue; tries again when it is nudged.
     fn wait_to_execute(
         &self,
         mut task: Task,
@@ -265,7 +265,7 @@ impl SaturatedPool<'_> {
                     return Err((task, RejectionReason::Interrupted));
                 }
                 Err(PutError::TimedOut(task)) => return Err((task, RejectionReason::TimedOut)),
-                // Not for want of room, so there is nothing to wait for.
+                // The queue refused for another reason than lack of room: waiting does not help.
                 Err(refused) => return Err((refused.into_inner(), RejectionReason::Saturated)),
             }
         }

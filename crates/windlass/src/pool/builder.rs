@@ -141,16 +141,16 @@ impl Builder {
         self
     }
 
-    /// Sets what is called with a failure that ended a worker: of a task without a handle, or of a
-    /// hook.
+    /// Sets what is called with a failure that no handle receives: of a task without a handle, of a
+    /// hook, or of the thread factory when a worker is replaced.
     #[doc(alias = "UncaughtExceptionHandler")]
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.options.uncaught = Some(Arc::new(handler));
         self
     }
 
-    /// Sets what completes the [`TaskBuilder`] of each submitted closure: a name, a priority, an
-    /// attachment.
+    /// Sets a function that adds to the [`TaskBuilder`] of each submitted closure: a name, a priority,
+    /// an attachment.
     #[doc(alias = "newTaskFor")]
     pub fn prepare_tasks(
         mut self,
@@ -163,29 +163,30 @@ impl Builder {
     /// Sets whether workers are started up to the maximum before tasks are queued, while all
     /// workers are busy.
     ///
-    /// Without it the queue has to be full before there are more workers than core; with an
-    /// unbounded queue that is never.
+    /// By default the pool starts workers beyond core only when the queue is full; with an unbounded
+    /// queue that never happens.
     pub fn grow_eagerly(mut self, eager: bool) -> Self {
         self.options.grows_eagerly = eager;
         self
     }
 
-    /// Sets whether a worker whose task without a handle panicked is kept instead of replaced.
+    /// Sets whether a worker is kept, instead of replaced, after a panic of a hook or of a task
+    /// without a handle.
     ///
     /// Replacing it, the default and what the JDK does, frees the thread-locals that the task may
-    /// have left behind; keeping it saves a thread start.
+    /// have set; keeping it saves a thread start.
     pub fn reuse_worker_after_panic(mut self, reuse: bool) -> Self {
         self.options.reuses_workers = reuse;
         self
     }
 
-    /// Sets the scheduled pool that is built on this one.
+    /// Sets the timer service of the scheduled pool that is built on this one.
     pub(crate) fn timer_service(mut self, timers: Arc<dyn TimerService>) -> Self {
         self.options.timers = Some(timers);
         self
     }
 
-    /// Creates the pool. It has no threads yet; it reads the clock of the current thread.
+    /// Creates the pool, without threads. It uses the clock of the current thread.
     ///
     /// # Errors
     ///

@@ -48,6 +48,7 @@ const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 /// The maximum number of workers of any pool.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
+/// The control word.
 #[derive(Debug)]
 pub(crate) struct Ctl(AtomicU64);
 
@@ -74,7 +75,7 @@ impl CtlSnapshot {
         self.0 >> COUNT_BITS == RunState::Running as u64
     }
 
-    /// Returns whether queued tasks are not run any more.
+    /// Returns whether the pool no longer runs queued tasks.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 >> COUNT_BITS >= RunState::Stop as u64
@@ -108,7 +109,7 @@ impl Ctl {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Moves on to `state`, unless the pool is there or further.
+    /// Advances to `state`, unless the pool is in that state or a later one.
     pub(crate) fn advance_to(&self, state: RunState) {
         let _ = self
             .0
@@ -118,7 +119,7 @@ impl Ctl {
             });
     }
 
-    /// Becomes `Tidying`, if the word is unchanged since `seen`; then nobody else does.
+    /// Advances to `Tidying`, if the word is unchanged since `seen`. Succeeds for one caller only.
     #[must_use]
     pub(crate) fn try_tidy(&self, seen: CtlSnapshot) -> bool {
         self.exchange(seen, CtlSnapshot::new(RunState::Tidying, 0))

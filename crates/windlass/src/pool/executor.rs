@@ -1,4 +1,4 @@
-//! The public face of the pool: figures, settings, queued tasks, shutdown.
+//! The public type of the pool: figures, settings, queued tasks, shutdown.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -20,20 +20,25 @@ use crate::thread_factory::{self, ThreadFactory};
 /// A pool of worker threads with a core and a maximum size, a keep-alive time, any work queue,
 /// rejection policies and hooks; most settings can change while it runs.
 ///
-/// A submitted task starts a worker while there are fewer than core; else it is queued; else, if the
-/// queue refuses it, it starts a worker beyond core; else the rejection handler is called. So with
-/// an unbounded queue there are never more workers than core.
+/// A submitted task starts a new worker if there are fewer than core. Otherwise it is queued. If the
+/// queue refuses it, it starts a worker beyond core, up to the maximum. Otherwise the rejection
+/// handler is called. So with an unbounded queue there are never more workers than core, or than one
+/// if core is zero, unless the pool [grows eagerly](super::Builder::grow_eagerly).
 ///
 /// A clone is another handle to the same pool. **When the last handle is dropped the pool is shut
-/// down**, without waiting; what was accepted is still run, unless the process ends first. [`close`]
+/// down**, without waiting; accepted tasks still run, unless the process ends first. [`close`]
 /// waits, and [`CloseOnDrop`](crate::CloseOnDrop) does so when it is dropped.
+///
+/// # Panics
+///
+/// A submission that starts a worker panics if the thread factory does; the task is dropped.
 ///
 /// ```
 /// use windlass::prelude::*;
 ///
 /// let pool = ThreadPoolExecutor::builder().core_pool_size(2).build().unwrap();
 /// let squares: Vec<_> = (0..10_u32).map(|n| pool.submit(move || n * n).unwrap()).collect();
-/// let sum: u32 = squares.into_iter().map(|mut handle| handle.get().unwrap()).sum();
+/// let sum: u32 = squares.into_iter().map(|handle| handle.join().unwrap()).sum();
 /// assert_eq!(sum, 285);
 /// pool.close();
 /// ```
@@ -46,7 +51,7 @@ pub struct ThreadPoolExecutor(Arc<Handle>);
 impl UnwindSafe for ThreadPoolExecutor {}
 impl RefUnwindSafe for ThreadPoolExecutor {}
 
-/// What the clones share, and workers do not: it is dropped with the last handle.
+/// Shared by the clones but not by workers, so that it is dropped with the last clone.
 struct Handle(Arc<Shared>);
 
 impl Drop for Handle {
@@ -107,14 +112,15 @@ impl ThreadPoolExecutor {
         self.stats().task_count
     }
 
-    /// Returns the number of tasks that have ended, in whatever way.
+    /// Returns the number of tasks that workers have taken and that have ended: completed, failed or
+    /// cancelled.
     #[must_use]
     #[doc(alias = "getCompletedTaskCount")]
     pub fn completed_task_count(&self) -> u64 {
         self.stats().completed_task_count
     }
 
-    /// Returns how often the pool could not accept a task and called the rejection handler.
+    /// Returns how often the rejection handler was called.
     #[must_use]
     pub fn rejected_count(&self) -> u64 {
         self.shared().rejections()
@@ -132,12 +138,16 @@ impl ThreadPoolExecutor {
 
     /// Sets how many workers are kept even when idle.
     ///
-    /// A larger size starts workers at once for what is queued. With a smaller one, idle workers
+    /// A larger size starts workers at once for queued tasks. With a smaller one, idle workers
     /// beyond it end after their keep-alive time; see [`retire_idle`](Self::retire_idle).
     ///
     /// # Errors
     ///
     /// [`ConfigError::CoreExceedsMaximum`]; nothing is changed.
+    ///
+    /// # Panics
+    ///
+    /// If the thread factory panics; the new size is in effect.
     pub fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError> {
         let shared = self.shared();
         let former = shared.settings.change(|new| new.core = size)?;
@@ -189,7 +199,8 @@ impl ThreadPoolExecutor {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::ZeroKeepAlive`] if core workers may time out; nothing is changed.
+    /// [`ConfigError::ZeroKeepAlive`] if the time is zero and core workers may time out; nothing is
+    /// changed.
     pub fn set_keep_alive(&self, time: Duration) -> Result<(), ConfigError> {
         let shared = self.shared();
         let former = shared.settings.change(|new| new.keep_alive = time)?;
@@ -220,26 +231,26 @@ impl ThreadPoolExecutor {
         Ok(())
     }
 
-    /// Returns what creates the threads.
+    /// Returns the thread factory.
     #[must_use]
     #[doc(alias = "getThreadFactory")]
     pub fn thread_factory(&self) -> Arc<dyn ThreadFactory> {
         self.shared().factory()
     }
 
-    /// Sets what creates the threads from now on.
+    /// Sets the thread factory, for threads that are created from now on.
     pub fn set_thread_factory(&self, factory: impl ThreadFactory + 'static) {
         self.shared().set_factory(thread_factory::shared(factory));
     }
 
-    /// Returns what happens to a task that the pool cannot accept.
+    /// Returns the handler of tasks that the pool cannot accept.
     #[must_use]
     #[doc(alias = "getRejectedExecutionHandler")]
     pub fn rejection_handler(&self) -> Arc<dyn RejectedExecutionHandler> {
         self.shared().handler.with(Arc::clone)
     }
 
-    /// Sets what happens to a task that the pool cannot accept.
+    /// Sets the handler of tasks that the pool cannot accept.
     #[doc(alias = "setRejectedExecutionHandler")]
     pub fn set_rejection_handler(&self, handler: impl RejectedExecutionHandler + 'static) {
         self.shared().handler.set(rejection::shared(handler));
@@ -267,7 +278,12 @@ impl ThreadPoolExecutor {
 
 /// Workers and queued tasks.
 impl ThreadPoolExecutor {
-    /// Starts a core worker that waits for tasks; returns false if there are enough.
+    /// Starts a core worker that waits for tasks. Returns false if all core workers exist, the pool is
+    /// shut down, or no thread can be created.
+    ///
+    /// # Panics
+    ///
+    /// If the thread factory panics.
     pub fn prestart_core_thread(&self) -> bool {
         let shared = self.shared();
         shared.ctl.load().workers() < shared.settings.core()
@@ -275,6 +291,10 @@ impl ThreadPoolExecutor {
     }
 
     /// Starts all core workers; returns how many it started.
+    ///
+    /// # Panics
+    ///
+    /// If the thread factory panics.
     pub fn prestart_all_core_threads(&self) -> usize {
         // Bounded, should the factory return `Ok` without creating threads.
         let tries = 0..self.core_pool_size();
@@ -284,8 +304,8 @@ impl ThreadPoolExecutor {
 
     /// Returns the queue in which tasks wait for a worker.
     ///
-    /// It is meant for monitoring. A task that is put into it directly is run by a worker if there is
-    /// one, but does not start one.
+    /// It is meant for monitoring. A task that is put into it directly does not start a worker; an
+    /// existing worker runs it.
     #[must_use]
     #[doc(alias = "getQueue")]
     pub fn queue(&self) -> &dyn BlockingQueue<Task> {
@@ -295,6 +315,10 @@ impl ThreadPoolExecutor {
     /// Removes a task from the queue, by its id or handle; returns `None` if it is not there.
     ///
     /// The task stays pending; dropping it completes its handle as cancelled.
+    ///
+    /// # Panics
+    ///
+    /// If this terminates the pool, and the [`terminated`](super::Hooks::terminated) hook panics.
     pub fn remove(&self, task: impl Into<TaskId>) -> Option<Task> {
         let id = task.into();
         let removed = self
@@ -310,6 +334,10 @@ impl ThreadPoolExecutor {
     }
 
     /// Drops the queued tasks that have been cancelled; returns how many there were.
+    ///
+    /// # Panics
+    ///
+    /// If this terminates the pool, and the [`terminated`](super::Hooks::terminated) hook panics.
     pub fn purge(&self) -> usize {
         let cancelled = self.shared().queue.retain(&mut |task| !task.is_cancelled());
         self.shared().task_count.invalidate();
@@ -355,7 +383,7 @@ impl ExecutorService for ThreadPoolExecutor {
     }
 }
 
-/// In the words of the JDK, with the name of the pool after the `@`.
+/// Has the format of the JDK's `toString`, with the name of the pool after the `@`.
 impl fmt::Debug for ThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.stats(), f)

@@ -1,4 +1,4 @@
-//! What users are called with around every task.
+//! The hooks that a pool calls around every task.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// They are called without any lock held, on the worker's thread, and may use the pool. A pool
 /// without hooks does not pay for them.
 ///
-/// After a panic of `before_execute` the task does not run. A panic of it or of `after_execute` ends
-/// the worker, which is replaced, and goes to the pool's uncaught handler.
+/// After a panic of `before_execute` the task does not run. A panic of `before_execute` or
+/// `after_execute` is passed to the pool's uncaught handler, and the worker is replaced, unless the
+/// pool [reuses workers](super::Builder::reuse_worker_after_panic).
 ///
 /// ```
 /// use windlass::pool::{Hooks, Outcome, TaskInfo};
@@ -31,10 +32,10 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// }
 ///
 /// let pool = ThreadPoolExecutor::builder().core_pool_size(1).hooks(Log).build().unwrap();
-/// pool.submit(|| ()).unwrap().get().unwrap();
+/// pool.submit(|| ()).unwrap().join().unwrap();
 /// ```
 pub trait Hooks: Send + Sync {
-    /// Returns whether [`TaskInfo`] is to have times; called once, by
+    /// Returns whether [`TaskInfo`] contains times; called once, by
     /// [`Builder::hooks`](super::Builder::hooks).
     ///
     /// Without them a pool reads no clock for its hooks, and a task does not store the time of its
@@ -54,6 +55,9 @@ pub trait Hooks: Send + Sync {
     }
 
     /// Called once, when no worker is left.
+    ///
+    /// A panic reaches the caller of the method that terminated the pool; on a worker it is passed to
+    /// the uncaught handler. The pool is terminated nevertheless.
     fn terminated(&self) {}
 }
 
@@ -143,7 +147,7 @@ impl TaskInfo {
             .map_or(0, |attributes| attributes.priority)
     }
 
-    /// Returns the value of type `S` that was attached to it.
+    /// Returns the value of type `S` that was attached to the task.
     #[must_use]
     pub fn attachment<S: 'static>(&self) -> Option<&S> {
         self.attributes

@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `executor` | the public face, [`ThreadPoolExecutor`] |
 //! | `builder` | its configuration, checked once |
-//! | `admission` | what becomes of a submitted task: new worker, queue, or rejection |
+//! | `admission` | decides about a submitted task: new worker, queue, or rejection |
 //! | `spawn` | starts, retires and replaces workers |
 //! | `worker` | the run loop of a worker |
 //! | `shutdown` | shutdown and termination |
 //! | `stats` | a snapshot of the figures |
-//! | `shared` | what submitters and workers share; owns the parts below |
+//! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `ctl` | run state and worker count, in one word |
-//! | `settings` | the numbers that can change while the pool runs |
-//! | `roster` | the workers, and what they have completed |
+//! | `settings` | sizes and keep-alive time, which can change while the pool runs |
+//! | `roster` | the workers, and how many tasks they have completed |
 //! | `task_count` | the last task count reported |
 //! | `work_queue` | the queue, with a fast path to the default one |
-//! | `rejection`, `hooks` | what users plug in |
+//! | `rejection`, `hooks` | the rejection handlers and hooks that users supply |
 
 mod admission;
 mod builder;

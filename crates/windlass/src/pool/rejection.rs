@@ -1,4 +1,4 @@
-//! What happens to a task that a pool cannot accept.
+//! Policies for tasks that a pool cannot accept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,9 +38,9 @@ pub trait RejectedExecutionHandler: Send + Sync {
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution>;
 }
 
-/// The pool that rejects a task, as its handler sees it.
+/// The interface of a pool that rejects a task, for its rejection handler.
 pub trait Saturated {
-    /// Returns whether the pool accepts no task any more, as opposed to none at present.
+    /// Returns whether the pool is shut down, and will never accept the task.
     fn is_shutdown(&self) -> bool;
 
     /// Returns why the pool cannot accept the task.
@@ -94,7 +94,7 @@ impl<H: RejectedExecutionHandler + ?Sized> RejectedExecutionHandler for Arc<H> {
     }
 }
 
-/// Returns the handler as the pool keeps it.
+/// Converts the handler into the `Arc` that the pool stores.
 pub(super) fn shared(
     handler: impl RejectedExecutionHandler + 'static,
 ) -> Arc<dyn RejectedExecutionHandler> {
@@ -176,7 +176,8 @@ impl RejectedExecutionHandler for DiscardOldestPolicy {
 ///
 /// # Deadlocks
 ///
-/// A worker that submits to its own full pool waits for room that only it could make.
+/// A worker that submits to its own full pool can wait forever: all workers may wait for room in a
+/// queue that only they empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BlockPolicy {
     timeout: Option<Duration>,
@@ -204,13 +205,13 @@ impl RejectedExecutionHandler for BlockPolicy {
     }
 }
 
-/// The present handler, which can be replaced.
+/// The current handler, which can be replaced.
 ///
-/// The first one is read without a lock until it is replaced, which in most pools never happens: a
-/// full pool calls it for every task. It lives as long as the pool.
+/// A full pool reads it for every task. Most pools never replace their first handler, so that one is
+/// read without a lock until then. It is not dropped before the pool is.
 pub(crate) struct HandlerCell {
     first: Arc<dyn RejectedExecutionHandler>,
-    /// Written after `later`; whoever reads it as set takes the lock and so sees `later`.
+    /// Stored after `later` is set, so a thread that loads true finds a handler in `later`.
     is_replaced: AtomicBool,
     later: Mutex<Option<Arc<dyn RejectedExecutionHandler>>>,
 }

@@ -1,8 +1,8 @@
-//! The workers of a pool, and what they have completed.
+//! The workers of a pool, and how many tasks they have completed.
 //!
-//! Each worker counts in a word of its own that only it writes: odd while it runs a task, and half
-//! of it is the number of tasks it has completed. Counting costs two plain stores a task. The roster
-//! adds the words up, and keeps the sum of the workers that have retired.
+//! Each worker has a counter that only it writes: twice the number of tasks it has completed, plus one
+//! while it runs a task. Counting costs two plain stores per task. The roster adds up the counters,
+//! and keeps the sum over the workers that have retired.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::task::Task;
 
-/// One worker, as the pool and its own thread see it.
+/// One worker; shared by the pool and the worker's thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     /// The number of retirement requests before it was created.
@@ -35,7 +35,7 @@ struct Launch {
     first: Option<Task>,
 }
 
-/// How far the start of a worker's thread has come.
+/// The progress of starting a worker's thread.
 ///
 /// ```text
 ///   Requested ──factory returned Ok──▶ Accepted ──thread runs──▶ Running
@@ -55,7 +55,7 @@ enum LaunchState {
     Failed,
 }
 
-/// Whether a worker has a thread, as seen by whoever called the factory.
+/// Whether a worker has a thread, as known to the caller of the factory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Launched {
@@ -65,13 +65,13 @@ pub(crate) enum Launched {
     No,
 }
 
-/// What was known of a worker when the body of its thread was dropped without being run.
+/// The state of a worker's launch when the body of its thread was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Dropped {
     /// The factory has not returned: its caller takes the worker back.
     BeforeAnswer,
-    /// The factory had returned `Ok`: whoever drops the body takes the worker back.
+    /// The factory had returned `Ok`: the thread that drops the body takes the worker back.
     AfterAccept,
     /// The worker has run, or was taken back before.
     Settled,
@@ -95,7 +95,7 @@ impl Worker {
         self.launch.lock().first.take()
     }
 
-    /// The factory has returned `Ok`.
+    /// Records that the factory has returned `Ok`.
     pub(crate) fn accept(&self) -> Launched {
         match self.transition(&[LaunchState::Requested], LaunchState::Accepted) {
             LaunchState::Failed => Launched::No,
@@ -103,7 +103,7 @@ impl Worker {
         }
     }
 
-    /// The factory has returned an error or panicked; its thread may run all the same.
+    /// Records that the factory has returned an error or panicked. The thread may nevertheless run.
     pub(crate) fn fail(&self) -> Launched {
         match self.transition(&[LaunchState::Requested], LaunchState::Failed) {
             LaunchState::Requested | LaunchState::Failed => Launched::No,
@@ -111,14 +111,15 @@ impl Worker {
         }
     }
 
-    /// Called by its own thread; false if the worker was taken back before.
+    /// Records that the worker's thread runs; returns false if the worker was taken back before.
+    /// Called on that thread.
     #[must_use]
     pub(crate) fn try_start(&self) -> bool {
         let pending = [LaunchState::Requested, LaunchState::Accepted];
         pending.contains(&self.transition(&pending, LaunchState::Running))
     }
 
-    /// The body of its thread is dropped.
+    /// Records that the body of the thread is dropped.
     pub(crate) fn drop_body(&self) -> Dropped {
         let pending = [LaunchState::Requested, LaunchState::Accepted];
         match self.transition(&pending, LaunchState::Failed) {
@@ -143,13 +144,13 @@ impl Worker {
         *self.thread.lock() = Some(thread);
     }
 
-    /// Called by its own thread at the start of a task.
+    /// Counts the start of a task. Called on the worker's thread.
     pub(crate) fn begin(&self) {
         self.work
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Called by its own thread at the end of a task.
+    /// Counts the end of a task. Called on the worker's thread.
     pub(crate) fn end(&self) {
         self.work
             .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -170,7 +171,8 @@ impl Worker {
 
     /// Returns whether it may hold a task that it has not begun: it neither runs one nor sleeps.
     ///
-    /// Reads the sleep first: a worker that sleeps after a task is seen to have begun it.
+    /// Reads whether it is parked first: if it parks after a task, the later read of its counter
+    /// includes that task.
     fn is_searching(&self) -> bool {
         let thread = self.thread.lock().clone();
         thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
@@ -216,8 +218,8 @@ impl RosterSnapshot {
 }
 
 impl Roster {
-    /// Adds a worker whose thread was created. Called by that thread and by whoever created it; the
-    /// first call counts.
+    /// Adds a worker whose thread was created. Called by that thread and by the thread that created
+    /// it; the second call has no effect.
     pub(crate) fn add(&self, worker: &Arc<Worker>) {
         let mut workers = self.0.lock();
         if !worker.added.swap(true, Ordering::Relaxed) {
@@ -259,14 +261,15 @@ impl Roster {
         sums
     }
 
-    /// Makes all workers check the pool's state again, when they next wait for a task.
+    /// Makes all workers read the pool's state again: those that wait for a task at once, the others
+    /// when they next wait for one.
     pub(crate) fn nudge_all(&self) {
         for worker in self.present() {
             worker.with_thread(ThreadContext::nudge);
         }
     }
 
-    /// Makes one worker check the pool's state again: an idle one, if there is one.
+    /// Makes one worker read the pool's state again: an idle one, if there is one.
     pub(crate) fn nudge_one(&self) {
         let present = self.present();
         let idle = present.iter().find(|worker| !worker.is_busy());
@@ -292,7 +295,7 @@ mod tests {
     use super::{Roster, RosterSnapshot, Worker};
 
     #[test]
-    fn a_worker_is_added_once_whoever_comes_first() {
+    fn a_worker_is_added_once() {
         let (roster, worker) = (Roster::default(), Worker::new(None, 0));
         roster.add(&worker);
         roster.add(&worker);

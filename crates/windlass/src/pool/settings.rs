@@ -1,4 +1,4 @@
-//! The numbers that can be changed while the pool runs.
+//! The settings that can change while the pool runs.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// A configuration that a pool cannot have. The former one stays in effect.
+/// The error of an invalid configuration. The former one stays in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -90,8 +90,9 @@ impl SettingsSnapshot {
     }
 }
 
-/// The present values. They are written under a lock, so that they are always consistent, and read
-/// one by one without it: workers and submitters read them again when they are nudged.
+/// The current values. Writers hold a lock, so that each change is checked against all values.
+/// Readers load each value without it and may see a change half done; workers and blocked submitters
+/// are nudged after a change that concerns them, and read again.
 #[derive(Debug)]
 pub(crate) struct Settings {
     writing: Mutex<()>,

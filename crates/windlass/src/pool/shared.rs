@@ -1,4 +1,5 @@
-//! What the submitters and workers of one pool share: owns the parts, decides nothing.
+//! The state that the submitters and workers of a pool share. It owns the parts; the decisions are in
+//! `admission`, `spawn`, `worker` and `shutdown`.
 
 use std::sync::Arc;
 
@@ -20,12 +21,13 @@ use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
 
-/// Called with a failure that ended a worker.
+/// A function that is called with failures that no handle receives.
 pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
 
-/// Completes the builder of a task.
+/// A function that adds to the builder of each task.
 pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
+/// The shared state of a pool.
 pub(crate) struct Shared {
     pub(crate) ctl: Ctl,
     pub(crate) settings: Settings,
@@ -38,16 +40,16 @@ pub(crate) struct Shared {
     pub(crate) handler: HandlerCell,
     /// Submitters that wait for room, to be nudged when the pool's state changes.
     blocked: Mutex<Vec<Arc<ThreadContext>>>,
-    /// On a cache line of its own: written for each rejected task, and its neighbours are read for
-    /// each task that runs.
+    /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
+    /// read for each task that runs.
     rejected: CachePadded<AtomicU64>,
-    /// The number of requests to idle workers that may time out to do so now. Read for each task,
-    /// rarely written.
+    /// The number of calls of `retire_idle`: each lets idle workers that may time out do so at once.
+    /// Read for each task, rarely written.
     retirements: AtomicU64,
     clock: Clock,
 }
 
-/// What is fixed when the pool is built.
+/// The options that are fixed when the pool is built.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) name: Arc<str>,
@@ -56,11 +58,11 @@ pub(crate) struct Options {
     pub(crate) takes_times: bool,
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
-    /// The scheduled pool that is built on this one; receives the shutdown.
+    /// The scheduled pool that is built on this one; it is notified of the shutdown.
     pub(crate) timers: Option<Arc<dyn TimerService>>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
-    /// Whether a worker goes on after a task without a handle has panicked.
+    /// Whether a worker is kept after a panic of a hook or of a task without a handle.
     pub(crate) reuses_workers: bool,
 }
 
@@ -166,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// Makes submitters that wait for room check the pool's state again.
+    /// Makes submitters that wait for room read the pool's state again.
     pub(crate) fn nudge_blocked(&self) {
         let blocked = self.blocked.lock().clone();
         for submitter in blocked {

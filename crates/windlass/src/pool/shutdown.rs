@@ -6,12 +6,12 @@ use crate::task::{Cancellation, Task};
 use crate::unwind::catch;
 
 impl Shared {
-    /// Accepts nothing new; what is queued is still run.
+    /// Stops accepting tasks; queued tasks still run.
     pub(crate) fn shutdown(&self) {
         self.shutdown_because(Cancellation::Shutdown);
     }
 
-    /// Shuts down; tasks that are cancelled by it get this reason.
+    /// Shuts down; `reason` is the reason of tasks that the shutdown cancels.
     pub(crate) fn shutdown_because(&self, reason: Cancellation) {
         self.ctl.advance_to(RunState::Shutdown);
         self.roster.nudge_all();
@@ -36,15 +36,15 @@ impl Shared {
         tasks
     }
 
-    /// Terminates the pool if it is shut down and neither tasks nor workers are left: called after
-    /// everything that may have removed the last of them.
+    /// Terminates the pool if it is shut down and neither tasks nor workers are left. Called after
+    /// every operation that may have removed the last of them.
     ///
-    /// While workers are left, which may wait for tasks that will not come, one of them is nudged; it
+    /// While workers are left, one of them is nudged, since all of them may wait for a task. It
     /// retires, and calls this again.
     ///
     /// # Panics
     ///
-    /// If the `terminated` hook does; the pool is terminated all the same.
+    /// If the `terminated` hook panics; the pool is terminated nevertheless.
     pub(crate) fn try_terminate(&self) {
         loop {
             let seen = self.ctl.load();
@@ -62,7 +62,8 @@ impl Shared {
         }
     }
 
-    /// Runs the hook while the state is still `Tidying`, and wakes everybody who waits for the end.
+    /// Runs the hook while the state is still `Tidying`, and wakes all threads that wait for
+    /// termination.
     fn terminate(&self) {
         let ended = catch(|| {
             if let Some(hooks) = &self.options.hooks {

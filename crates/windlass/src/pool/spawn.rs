@@ -1,9 +1,9 @@
-//! Starts workers; when a worker ends, retires or replaces it.
+//! Starts workers, retires those that end, and replaces them where needed.
 //!
-//! The steps of a start: the worker is counted in the control word, then the thread factory is
-//! called, then the thread runs the [`Launch`]. Each may fail, and the worker is taken back: the
-//! factory returns an error, panics, or drops the body of the thread, before or after it returned
-//! `Ok`. Whoever takes a worker back also takes over its task.
+//! A start has three steps: the worker is counted in the control word, the thread factory is called,
+//! and the thread runs the [`Launch`]. The factory may return an error, panic, or drop the body of
+//! the thread, before or after it has returned `Ok`. Then the worker is taken back: it is uncounted,
+//! and the thread that does this also places or returns the worker's first task.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::task::{Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
 
-/// Which size the pool must not exceed with the new worker.
+/// The size that the pool must not exceed with the new worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeLimit {
     Core,
@@ -29,9 +29,9 @@ pub(crate) enum SizeLimit {
 #[derive(Debug)]
 pub(crate) struct FirstTask {
     pub(crate) task: Task,
-    /// Called with the task if the factory promised a thread that never came, and neither the queue
-    /// nor another worker took it. The rejection is passed in from above, so that this file does not
-    /// depend on admission.
+    /// Called with the task if the factory returned `Ok` without creating a thread, and neither the
+    /// queue nor another worker took the task. A function pointer, so that this file does not depend
+    /// on admission.
     pub(crate) reject: fn(&Arc<Shared>, Task),
 }
 
@@ -40,7 +40,7 @@ struct Counted {
     queue_was_empty: bool,
 }
 
-/// No worker was started; the task that it was to start with comes back.
+/// The error of a start that failed; contains the task that the worker was to start with.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct NotStarted {
@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    /// Starts a worker for tasks that were queued while a start was under way that failed.
+    /// Starts a worker for tasks that were queued during a start that failed.
     ///
     /// Their submitters saw that worker counted, and started none.
     fn cover_queued(self: &Arc<Self>) {
@@ -134,8 +134,7 @@ impl Shared {
         }
     }
 
-    /// Makes sure that there is a worker for a task that was queued: starts one while there are
-    /// fewer than core, or none at all.
+    /// Starts a worker for a task that was queued, if there are fewer workers than core, or none.
     pub(crate) fn ensure_worker(self: &Arc<Self>) {
         let workers = self.ctl.load().workers();
         if workers < self.settings.core() {
@@ -157,8 +156,8 @@ impl Shared {
             SizeLimit::Core => self.settings.core(),
             SizeLimit::Maximum => self.settings.maximum(),
         };
-        // The size is compared before the queue is read: most reads of a queue take its lock, and a
-        // pool that has all its workers comes here for every task that it rejects.
+        // The size is compared before the queue is read: most queues take their lock for that, and a
+        // pool that has all its workers executes this for every task that it rejects.
         seen.workers() < size.min(MAX_WORKERS)
             && match seen.state() {
                 RunState::Running => true,
@@ -176,7 +175,8 @@ impl Shared {
             if !self.allows_worker(seen, first, limit) {
                 return None;
             }
-            // Before the worker is counted: who queues a task after that starts no other.
+            // Read before the worker is counted: a submitter that queues a task afterwards starts no
+            // other worker.
             let queue_was_empty = self.queue.is_empty();
             if self.ctl.try_add_worker(seen) {
                 return Some(Counted { queue_was_empty });
@@ -217,7 +217,7 @@ impl Shared {
             // After the removal, so that its replacement never counts beside it.
             self.ctl.remove_worker();
         }
-        // There may be nobody left to take the task of a submitter that waits for room.
+        // No worker may be left that would take the task of a submitter that waits for room.
         self.nudge_blocked();
         self.try_terminate();
         let seen = self.ctl.load();
@@ -240,11 +240,11 @@ impl Shared {
         let _ = self.add_worker(None, SizeLimit::Maximum);
     }
 
-    /// Takes back a worker whose thread was promised and will not come.
+    /// Takes back a worker whose factory returned `Ok` and then dropped the body of the thread.
     ///
-    /// Its task goes the way that it would have gone after an error of the factory: into the queue,
-    /// then to a worker beyond core, then to the rejection handler. So each task calls the factory a
-    /// bounded number of times, whatever that returns.
+    /// Its task is treated as after an error of the factory: it is queued, else passed to a worker
+    /// beyond core, else passed to the rejection handler. So the factory is called a bounded number of
+    /// times per task, whatever it returns.
     fn handle_lost_thread(self: &Arc<Self>, launch: &Launch) {
         let first = launch.worker.take_first();
         let had_task = first.is_some();
@@ -270,8 +270,8 @@ impl Shared {
         }
     }
 
-    /// Queues a task that the pool has accepted before; returns it if the queue is full or the pool
-    /// is stopped.
+    /// Queues a task that the pool has already accepted; returns it if the queue refuses it or the
+    /// pool is stopped.
     fn requeue(&self, task: Task) -> Option<Task> {
         if self.ctl.load().state() >= RunState::Stop {
             return Some(task);
@@ -305,7 +305,7 @@ impl Launch {
     }
 }
 
-/// The factory dropped the body of the thread, or the worker has ended.
+/// Runs when the worker has ended, or when the factory has dropped the body of the thread.
 impl Drop for Launch {
     fn drop(&mut self) {
         match self.worker.drop_body() {

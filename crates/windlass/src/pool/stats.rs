@@ -9,10 +9,10 @@ use super::shared::Shared;
 /// A snapshot of the figures of a pool.
 ///
 /// They are consistent (no task is counted twice), unless the pool changed during each of several
-/// attempts to read them. `task_count` is the sum of completed, active and queued tasks, and of
-/// those on their way from the queue to a worker, so that it never falls while no task is removed.
+/// attempts to read them. `task_count` includes tasks that a worker has taken from the queue and not
+/// begun. So it never falls while no task is removed.
 ///
-/// Displayed in the JDK's words:
+/// The `Display` output has the format of the JDK's `toString`, with the name after the `@`:
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -39,7 +39,7 @@ pub struct PoolStats {
     pub active_count: usize,
     /// The largest number of workers so far.
     pub largest_pool_size: usize,
-    /// Tasks that have ended, in whatever way.
+    /// Tasks that a worker has taken and that have ended: completed, failed or cancelled.
     pub completed_task_count: u64,
     /// Tasks in the queue.
     pub queue_len: usize,
@@ -47,7 +47,7 @@ pub struct PoolStats {
     pub queue_remaining_capacity: Option<usize>,
     /// All tasks accepted so far and not removed: completed, active and queued.
     pub task_count: u64,
-    /// How often the pool could not accept a task and called the rejection handler.
+    /// The number of calls of the rejection handler.
     pub rejected_count: u64,
     /// Workers that are kept even when idle.
     pub core_pool_size: usize,
@@ -55,7 +55,7 @@ pub struct PoolStats {
     pub maximum_pool_size: usize,
 }
 
-/// The state of an executor, as its users see it.
+/// The state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PoolState {
@@ -63,7 +63,7 @@ pub enum PoolState {
     Running,
     /// Accepts no tasks; some may still run.
     ShuttingDown,
-    /// Everything has ended.
+    /// No task runs any more, and no worker is left.
     Terminated,
 }
 
@@ -112,7 +112,7 @@ impl Shared {
             queue_len = self.queue.len();
             heads = self.roster.snapshot();
         }
-        // When the queue was read, there were at least and at most this many tasks.
+        // Bounds of the number of tasks at the time when the queue was read.
         let ended = state >= RunState::Tidying;
         let searching = if ended { 0 } else { heads.searching };
         let least = before.begun() + queue_len as u64;

@@ -1,11 +1,12 @@
 //! The task count that was reported last.
 //!
-//! A task on its way from the queue to a worker is visible in neither place, so a read of the pool
-//! yields only a lower and an upper bound. The count falls by removal alone: it is at least what was
-//! reported before, unless tasks have been removed since.
+//! A task that a worker has taken and not begun is neither queued nor active, so a read of the pool
+//! yields only a lower and an upper bound. Only a removal lowers the count: without one, the count is
+//! at least the one reported before.
 //!
-//! The word is the count, with the number of removals above it, so that a count from before a
-//! removal is not stored after it. The word is read before the pool is, and written after it.
+//! The low bits are the count, the high bits the number of removals. A count that was computed before
+//! a removal is not stored after it, since the number of removals differs. The word is read before
+//! the pool is read, and written afterwards.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,6 +14,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 const COUNT_BITS: u32 = 48;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
+/// The last count, and the number of removals.
 #[derive(Debug, Default)]
 pub(crate) struct TaskCount(AtomicU64);
 
@@ -55,7 +57,7 @@ impl TaskCount {
         count
     }
 
-    /// Allows the count to fall: tasks have been removed.
+    /// Resets the last report, after tasks have been removed: the count may be lower now.
     pub(crate) fn invalidate(&self) {
         let forget = |word| {
             let removals = TaskCountSnapshot(word).removals().wrapping_add(1);

@@ -26,7 +26,7 @@ pub(crate) enum WorkQueue {
 }
 
 impl WorkQueue {
-    /// Finds out how to call the queue, by its type.
+    /// Chooses the kind of dispatch by the type of the queue.
     pub(crate) fn new(queue: impl BlockingQueue<Task> + 'static) -> Self {
         downcast::<_, LinkedBlockingQueue<Task>>(queue)
             .map(|linked| Self::Linked(Arc::new(linked)))
@@ -38,7 +38,7 @@ impl WorkQueue {
             })
     }
 
-    /// Offers the task that `make` returns, created in its slot where the queue can do that.
+    /// Offers the task that `make` returns; the linked queue creates it directly in its slot.
     /// Returns the task if the queue refuses it.
     #[inline(always)]
     pub(crate) fn offer_with(&self, make: impl FnOnce() -> Task) -> Result<(), Task> {

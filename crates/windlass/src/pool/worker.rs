@@ -17,7 +17,7 @@ use crate::unwind::{catch, discard};
 /// Why a worker ends.
 #[derive(Debug)]
 pub(crate) enum Retire {
-    /// The pool does not need it any more; the control word no longer counts it.
+    /// The pool no longer needs it; the control word no longer counts it.
     Done,
     /// A task without a handle, or a hook, panicked; the control word still counts it.
     Failed(Failure),
@@ -57,7 +57,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     }
 }
 
-/// Runs one task and counts it; fails with what ends the worker.
+/// Runs one task and counts it; returns the failure that ends the worker as an error.
 ///
 /// Returns the number of retirement requests before the end of the task: from then on the worker
 /// counts as idle, and a later request concerns it too.
@@ -88,7 +88,7 @@ fn run_task(
     Ok(retirements)
 }
 
-/// Clears the interrupt of the last task, and sets it if the pool is stopped.
+/// Clears an interrupt that the last task left pending, and sets one if the pool is stopped.
 fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
     // Cleared before the state is read: `shutdown_now` changes the state before it interrupts, so
     // an interrupt of it that is cleared here is set again below.
@@ -112,8 +112,8 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
 
 /// Runs a task between its hooks.
 ///
-/// One `catch_unwind` covers all three; after a panic of the task its second hook runs under another
-/// one.
+/// One `catch_unwind` covers the hooks and the task. After a panic of the task, `after_execute` runs
+/// inside a second one.
 fn run_hooked(
     slot: &mut Option<Task>,
     hooks: &dyn Hooks,
@@ -155,7 +155,7 @@ fn run_hooked(
     Err(failure)
 }
 
-/// What ran when a panic occurred.
+/// The phase of a run, to tell after a panic what has panicked.
 #[derive(Debug, Clone, Copy)]
 enum HookPhase {
     Before,
@@ -175,7 +175,7 @@ fn time_since(start: Instant) -> Duration {
     clock::now().saturating_duration_since(start)
 }
 
-/// What a worker without a task does.
+/// The next action of a worker without a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextAction {
     /// Exits: the pool needs no worker any more.
@@ -223,9 +223,10 @@ fn decide(
     }
 }
 
-/// Returns the next task, if there is one now and the worker stays: the fast path under load.
+/// Returns the next task, if one is queued and the worker does not have to exit: the fast path under
+/// load.
 ///
-/// Implied by [`decide`]: a worker that takes a task here would not have exited there.
+/// Consistent with [`decide`], by which a worker that takes a task here would not exit.
 #[inline]
 fn poll_task(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();

@@ -9,7 +9,7 @@ use crate::executor::{Executor, RejectedExecution};
 use crate::sync::Deadline;
 use crate::task::{Task, TaskBuilder, TaskHandle, TaskId};
 
-/// The methods with which every executor runs closures; implemented for all, `dyn Executor` too.
+/// Methods that submit closures; implemented for every executor, including `dyn Executor`.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -23,7 +23,7 @@ use crate::task::{Task, TaskBuilder, TaskHandle, TaskId};
 /// ```
 #[doc(alias = "AbstractExecutorService")]
 pub trait Submit: Executor {
-    /// Creates a submission whose task has a name, a priority or an attachment.
+    /// Creates a submission with options for its task: a name, a priority, an attachment.
     ///
     /// ```
     /// use windlass::prelude::*;
@@ -134,8 +134,8 @@ pub trait Submit: Executor {
     ///
     /// # Errors
     ///
-    /// [`InvokeError::Rejected`] or [`InvokeError::Interrupted`]; what was submitted is cancelled,
-    /// and interrupted if it runs.
+    /// [`InvokeError::Rejected`] or [`InvokeError::Interrupted`]; the submitted tasks are cancelled,
+    /// and interrupted if they run.
     fn invoke_all<T, F, I>(&self, bodies: I) -> Result<Vec<TaskHandle<T>>, InvokeError>
     where
         T: Send + 'static,
@@ -145,8 +145,9 @@ pub trait Submit: Executor {
         invoke_all(self, plain(self, bodies), None)
     }
 
-    /// Like [`invoke_all`](Self::invoke_all), but waits no longer than `timeout`: then what is not
-    /// done is cancelled and interrupted, and all handles are returned, all done.
+    /// Submits all closures as [`invoke_all`](Self::invoke_all), and waits no longer than `timeout`.
+    /// Then tasks that are not done are cancelled and interrupted, and all handles are returned, all
+    /// done.
     ///
     /// # Errors
     ///
@@ -165,8 +166,8 @@ pub trait Submit: Executor {
         invoke_all(self, plain(self, bodies), deadline)
     }
 
-    /// Like [`invoke_all`](Self::invoke_all), with closures whose error is the failure of their
-    /// task.
+    /// Submits all closures as [`invoke_all`](Self::invoke_all); an error that a closure returns is
+    /// the failure of its task.
     ///
     /// # Errors
     ///
@@ -181,8 +182,8 @@ pub trait Submit: Executor {
         invoke_all(self, fallible(self, bodies), None)
     }
 
-    /// Like [`invoke_all_timeout`](Self::invoke_all_timeout), with closures whose error is the
-    /// failure of their task.
+    /// Submits all closures as [`invoke_all_timeout`](Self::invoke_all_timeout); an error that a
+    /// closure returns is the failure of its task.
     ///
     /// # Errors
     ///
@@ -205,7 +206,7 @@ pub trait Submit: Executor {
     /// Runs closures until one succeeds, and returns its value; the others are cancelled, and
     /// interrupted if they run. A closure fails by a panic.
     ///
-    /// They are submitted one by one, and no more than necessary.
+    /// They are submitted one by one; none is submitted after a task has ended successfully.
     ///
     /// # Errors
     ///
@@ -220,7 +221,7 @@ pub trait Submit: Executor {
         invoke_any(self, plain(self, bodies), None)
     }
 
-    /// Like [`invoke_any`](Self::invoke_any), but waits no longer than `timeout`.
+    /// Runs closures as [`invoke_any`](Self::invoke_any), and waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -235,7 +236,7 @@ pub trait Submit: Executor {
         invoke_any(self, plain(self, bodies), deadline)
     }
 
-    /// Like [`invoke_any`](Self::invoke_any), with closures that fail by an error too.
+    /// Runs closures as [`invoke_any`](Self::invoke_any); a closure also fails by returning an error.
     ///
     /// ```
     /// use windlass::prelude::*;
@@ -258,7 +259,8 @@ pub trait Submit: Executor {
         invoke_any(self, fallible(self, bodies), None)
     }
 
-    /// Like [`invoke_any_fallible`](Self::invoke_any_fallible), but waits no longer than `timeout`.
+    /// Runs closures as [`invoke_any_fallible`](Self::invoke_any_fallible), and waits no longer than
+    /// `timeout`.
     ///
     /// # Errors
     ///
@@ -281,7 +283,7 @@ pub trait Submit: Executor {
 
 impl<E: Executor + ?Sized> Submit for E {}
 
-/// Creates a task of each closure.
+/// Creates a task for each closure.
 fn plain<X, T, F>(
     executor: &X,
     bodies: impl IntoIterator<Item = F>,
@@ -295,7 +297,7 @@ where
     bodies.into_iter().map(create)
 }
 
-/// Creates a task of each closure, which fails with the error that the closure returns.
+/// Creates a task for each closure; it fails with the error that the closure returns.
 fn fallible<X, T, E, F>(
     executor: &X,
     bodies: impl IntoIterator<Item = F>,
@@ -320,7 +322,7 @@ mod models {
     use crate::sync::{UnsafeCell, model, thread};
     use crate::task::Task;
 
-    /// An executor with one thread, made of a queue.
+    /// An executor whose queue one thread of the model empties.
     struct OneThread(LinkedBlockingQueue<Task>);
 
     impl Executor for OneThread {
@@ -330,8 +332,8 @@ mod models {
         }
     }
 
-    /// The cell is written by the submitter, by the task, and read by the getter. Nothing but the
-    /// submission and the get orders these accesses: a missing order is an error of the model.
+    /// The submitter and the task write the cell, and the getter reads it. Only the submission and the
+    /// get order these accesses: without the ordering the model reports a data race.
     ///
     /// ES-014
     #[test]

@@ -83,7 +83,8 @@ impl Error for InvokeError {
     }
 }
 
-/// Handles whose tasks are cancelled and interrupted, for this reason, unless they are released.
+/// A guard that cancels and interrupts the tasks of its handles when it is dropped, unless they are
+/// released.
 struct CancelAll<T: Send + 'static> {
     handles: Vec<TaskHandle<T>>,
     reason: Cancellation,
@@ -108,8 +109,8 @@ impl<T: Send + 'static> Drop for CancelAll<T> {
     }
 }
 
-/// Cancels the newest first: a worker whose task is interrupted goes on to the next one at once, and
-/// that one must be cancelled by then.
+/// Cancels all tasks, the newest first: a worker whose task is interrupted takes the next one at once,
+/// and that one must already be cancelled.
 fn cancel_all<T: Send + 'static>(handles: &[TaskHandle<T>], reason: Cancellation) {
     for handle in handles.iter().rev() {
         crate::unwind::ignore_panic(|| {

@@ -1,4 +1,4 @@
-//! Closures for every executor.
+//! Submission of closures to any executor.
 //!
 //! | file | role |
 //! |---|---|

@@ -48,8 +48,7 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         self.map(|task| task.priority(priority))
     }
 
-    /// Attaches a value to the task, which can be read from its handle, in hooks, and wherever the
-    /// task turns up.
+    /// Attaches a value to the task. Its handle, hooks and the task itself have a method to read it.
     pub fn attach(self, value: impl Any + Send + Sync) -> Self {
         self.map(|task| task.attach(value))
     }
@@ -155,7 +154,7 @@ impl<E: ?Sized> fmt::Debug for Submission<'_, E> {
     }
 }
 
-/// Submits the task, and returns its handle either way.
+/// Submits the task, and returns its handle, also inside a rejection.
 #[inline]
 fn execute_with_handle<E: Executor + ?Sized, T>(
     executor: &E,
