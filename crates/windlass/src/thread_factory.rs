@@ -30,7 +30,7 @@ impl fmt::Debug for ThreadBody {
 
 /// An object that creates the threads of a pool.
 ///
-/// After an error or a panic of it the pool continues with the threads that it has.
+/// If it returns an error or panics, the pool continues with the threads that it has.
 ///
 /// ```
 /// use std::io;
@@ -57,8 +57,8 @@ pub trait ThreadFactory: Send + Sync + fmt::Debug {
     #[doc(alias = "newThread")]
     fn new_thread(&self, body: ThreadBody) -> io::Result<()>;
 
-    /// Returns what the names of its threads start with, if they have something in common. A pool
-    /// without a name takes it as its name.
+    /// Returns the common prefix of the names of its threads, if there is one. A pool without a
+    /// name of its own takes it as its name.
     fn name_prefix(&self) -> Option<&str> {
         None
     }
@@ -74,14 +74,14 @@ impl<F: ThreadFactory + ?Sized> ThreadFactory for Arc<F> {
     }
 }
 
-/// Returns the factory as the pools keep it.
+/// Converts the factory into the form that the pools store.
 pub(crate) fn shared(factory: impl ThreadFactory + 'static) -> Arc<dyn ThreadFactory> {
     arc_dyn(factory, |factory| {
         Arc::new(factory) as Arc<dyn ThreadFactory>
     })
 }
 
-/// Returns the name of a pool that was given none: the factory's prefix, or `pool-N`.
+/// Returns the name of a pool that has none of its own: the factory's prefix, or `pool-N`.
 pub(crate) fn pool_name(factory: &dyn ThreadFactory) -> Arc<str> {
     factory
         .name_prefix()
@@ -93,7 +93,7 @@ fn next_name(kind: &str) -> Arc<str> {
     format!("{kind}-{number}").into()
 }
 
-/// Numbers the factories of the process, for the `N` in `pool-N-thread-M`.
+/// The next number of a default name, for the `N` in `pool-N-thread-M`.
 static NEXT_POOL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
 type OnThread = Arc<dyn Fn() + Send + Sync>;
@@ -178,21 +178,21 @@ impl DefaultThreadFactory {
         self
     }
 
-    /// Sets what is called on each new thread, before anything else. Its panics are ignored.
+    /// Sets a function that each new thread calls before anything else. Its panics are ignored.
     #[must_use]
     pub fn on_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_start = Some(Arc::new(f));
         self
     }
 
-    /// Sets what is called on each thread, after everything else. Its panics are ignored.
+    /// Sets a function that each thread calls after everything else. Its panics are ignored.
     #[must_use]
     pub fn on_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_stop = Some(Arc::new(f));
         self
     }
 
-    /// Sets the priority of the threads, from 0 to 99.
+    /// Sets the priority of the threads, from 0 to 99; a larger number counts as 99.
     ///
     /// Has no effect where the system does not allow it.
     #[cfg(feature = "priority")]

@@ -2,7 +2,7 @@
 //!
 //! A [`WaitQueue`] lives inside the data that a mutex guards. A thread enqueues itself under the
 //! lock, parks without it, and proceeds when it is *signalled*, which is a fact written under the
-//! same lock. From that follows what condition variables leave open:
+//! same lock. This guarantees what condition variables do not:
 //! - a signal goes to one thread, chosen by the signaller (oldest or newest);
 //! - a thread that was signalled always returns [`WaitOutcome::Signalled`], even if its time ran
 //!   out or it was interrupted meanwhile, and tries its operation again: so a signal is
@@ -28,8 +28,8 @@ pub(crate) enum WaitOutcome {
 }
 
 impl WaitOutcome {
-    /// Returns how a wait ends that does not begin, its deadline having passed: an interrupt takes
-    /// precedence, and is cleared.
+    /// Returns the outcome of a wait whose deadline has passed before it begins. A pending
+    /// interrupt takes precedence over the deadline, and is cleared.
     pub(crate) fn expired() -> Self {
         if wait_interrupted() {
             Self::Interrupted
@@ -56,7 +56,8 @@ struct Waiter<P> {
     payload: P,
 }
 
-/// A thread that was signalled and is still to be woken: by dropping this, without the lock.
+/// The pending wake-up of a signalled thread. Dropping it wakes the thread; it is dropped after the
+/// lock is released.
 #[derive(Debug)]
 #[must_use = "the thread is woken when this is dropped: drop it after the lock"]
 pub(crate) struct Wakeup(Arc<ThreadContext>);
@@ -97,7 +98,7 @@ impl<P> WaitQueue<P> {
         self.waiters.pop_front().map(Waiter::signal)
     }
 
-    /// Signals the thread that came last.
+    /// Signals the thread that arrived last.
     pub(crate) fn signal_newest(&mut self) -> Option<(Wakeup, P)> {
         self.waiters.pop_back().map(Waiter::signal)
     }
@@ -146,14 +147,15 @@ impl<P> Waiter<P> {
     }
 }
 
-/// The end of a wait: the lock again, the outcome, and the payload unless the thread was signalled.
+/// The result of a wait: the reacquired lock, the outcome, and the payload unless the thread was
+/// signalled.
 pub(crate) struct Waited<'a, S, P> {
     pub(crate) guard: MutexGuard<'a, S>,
     pub(crate) outcome: WaitOutcome,
     pub(crate) payload: Option<P>,
 }
 
-/// Waits in the wait queue that `queue` returns of the locked data, with the lock released
+/// Waits in the wait queue that `queue` selects from the locked data, with the lock released
 /// meanwhile.
 pub(crate) fn wait<'a, S, P>(
     lock: &'a Mutex<S>,

@@ -18,8 +18,8 @@ const NUDGE: u8 = 1 << 1;
 /// The state that the library keeps for one thread: its parker, and its pending interrupt.
 ///
 /// `flags` are set by anyone and cleared by the thread itself. They are written before the parker's
-/// token and read after it (or on entry to a wait), so the wait that an interrupt should end sees
-/// it, whenever it comes.
+/// token and read after it (or on entry to a wait), so an interrupt is seen by
+/// the wait that it should end, whenever it arrives.
 ///
 /// A *nudge* is an interrupt for idle workers only: a pool sends it to make a waiting worker check
 /// the pool's state again. It ends the waits of a thread that

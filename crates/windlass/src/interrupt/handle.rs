@@ -1,5 +1,5 @@
-//! The interrupt of a thread, as users see it: the handle, the checks, and interruptible sleeping
-//! and parking.
+//! The public interface to the interrupt of a thread: the handle, the checks, and interruptible
+//! sleeping and parking.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub struct InterruptHandle(pub(super) Arc<ThreadContext>);
 impl InterruptHandle {
     /// Sets the thread's interrupt flag and ends the Windlass wait that it is in, if any.
     ///
-    /// Interrupts do not add up: several before the thread checks are one.
+    /// Interrupts are not counted: several before the thread checks are one.
     pub fn interrupt(&self) {
         self.0.interrupt();
     }

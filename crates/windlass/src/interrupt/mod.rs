@@ -1,9 +1,11 @@
 //! The interrupt of a thread: a request to stop waiting, to which its own code responds.
 //!
 //! Rust has no thread interruption. In Windlass every thread, pool worker or not, has a flag that
-//! any holder of its [`InterruptHandle`] can set. Every blocking call of the library
-//! ends with [`Interrupted`] when the flag is set while it waits; code that computes checks the
-//! flag itself, with [`check`]. Blocking calls of other libraries do not see it.
+//! any holder of its [`InterruptHandle`] can set. Every blocking call of the library whose error
+//! can be [`Interrupted`] ends with it when the flag is set while it waits. Calls that cannot
+//! return it, such as the `join` of a task's handle, wait on and leave the flag set. Code that
+//! computes checks the flag itself, with [`check`]. Blocking calls of other libraries do not
+//! observe it.
 //!
 //! What clears the flag:
 //! - a blocking call that reports `Interrupted` has cleared the flag;

@@ -1,7 +1,7 @@
 //! A bounded queue in memory that is allocated once.
 //!
-//! Without fairness it has a lock at each end, and therefore two rings, one for each; with it, one
-//! lock and one ring, because takers and putters have to see who else waits.
+//! An unfair queue has a lock and a ring at each end. A fair queue has one lock and one ring: only
+//! a lock that guards all waiting threads can serve them in order of arrival.
 
 use std::collections::VecDeque;
 
@@ -13,13 +13,13 @@ use super::parts::delegate::delegate_queue;
 use super::parts::deque_discipline::DequeDiscipline;
 use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
-/// A bounded first-in-first-out queue that never allocates after it was created.
+/// A bounded first-in-first-out queue whose memory for elements is allocated once, on creation.
 ///
-/// With [`Fairness::Fair`], threads that wait for room or for an element are served in the order
-/// in which they came, and a newcomer cannot overtake them.
+/// With [`Fairness::Fair`], threads that wait for room or for an element are served in order of
+/// arrival, and a newcomer cannot overtake them.
 ///
-/// Without, producers and consumers have a lock and a ring of `capacity` places each, so that they
-/// do not contend: memory for twice the elements that are ever queued.
+/// An unfair queue has a lock and a ring of `capacity` places for producers, and another for
+/// consumers, so that they do not contend. It takes memory for twice `capacity` elements.
 ///
 /// A pending interrupt ends `take`, `put` and the timed calls even where they need not wait.
 ///
@@ -44,7 +44,8 @@ impl<T: Send> ArrayBlockingQueue<T> {
     ///
     /// # Errors
     ///
-    /// [`CapacityError::Zero`], or [`CapacityError::TooLarge`] if there is no memory for so many.
+    /// [`CapacityError::Zero`], or [`CapacityError::TooLarge`] if there is no memory for `capacity`
+    /// elements.
     pub fn new(capacity: usize) -> Result<Self, CapacityError> {
         Self::with_fairness(capacity, Fairness::Unfair)
     }
@@ -58,7 +59,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         Self::from_elements(capacity, fairness, [])
     }
 
-    /// Creates a queue with room for `capacity` elements that holds these already.
+    /// Creates a queue with room for `capacity` elements that holds `elements`.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
         if capacity == 0 {
             return Err(CapacityError::Zero);
         }
-        // Never filled beyond the capacity that it is created with: a ring that does not grow.
+        // The rings are never filled beyond this capacity, so they do not grow.
         let ring = || {
             let mut ring = VecDeque::new();
             match ring.try_reserve_exact(capacity) {

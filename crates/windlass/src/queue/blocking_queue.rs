@@ -1,4 +1,4 @@
-//! The trait of all queues: what a pool asks of the place where its tasks wait.
+//! The trait of all queues: what a pool requires of its work queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::{CapacityError, PutError};
 use crate::interrupt::Interrupted;
 
-/// How many threads wait on a queue.
+/// The number of threads that wait on a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Waiting {
@@ -29,7 +29,7 @@ pub struct Waiting {
 /// `dyn BlockingQueue`. [The module](super) describes what they may do.
 ///
 /// A queue never calls one of its own overridable methods to do the work of another, so a wrapper
-/// may change one of them and pass the rest on. An `Arc` of a queue is a queue.
+/// may change one of them and forward the others. An `Arc` of a queue is a queue.
 ///
 /// ```
 /// use windlass::queue::{BlockingQueue, LinkedBlockingQueue, PutError};
@@ -74,7 +74,7 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Interrupted`], which takes precedence over running out of time.
+    /// [`Interrupted`], which takes precedence over the time-out.
     #[doc(alias = "poll")]
     fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted>;
 
@@ -93,7 +93,7 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     #[doc(alias = "drainTo")]
     fn drain(&self, max: usize) -> Vec<T>;
 
-    /// Removes every element, also those that could not be polled yet.
+    /// Removes every element, including those that could not be polled yet.
     fn drain_all(&self) -> Vec<T>;
 
     /// Removes the first element, in the order of [`for_each`](Self::for_each), for which `wanted`
@@ -106,18 +106,19 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     #[doc(alias = "removeIf")]
     fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T>;
 
-    /// Calls `f` with every element; in queue order where the queue has one, else in any.
+    /// Calls `f` with every element: in queue order if the queue has one, otherwise in no
+    /// particular order.
     #[doc(alias = "forEach")]
     fn for_each(&self, f: &mut dyn FnMut(&T));
 
-    /// Calls `f` with the next element, also one that could not be polled yet.
+    /// Calls `f` with the next element, if there is one, even if it could not be polled yet.
     fn peek(&self, f: &mut dyn FnMut(&T));
 
     /// Returns how many elements are queued.
     #[doc(alias = "size")]
     fn len(&self) -> usize;
 
-    /// Returns how many more elements there is room for; `None` where there is no bound.
+    /// Returns how many more elements there is room for; `None` if there is no bound.
     fn remaining_capacity(&self) -> Option<usize>;
 
     /// Returns whether nothing is queued.
@@ -135,7 +136,7 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
         Err(CapacityError::NotResizable)
     }
 
-    /// Returns how many threads wait, where the queue knows.
+    /// Returns how many threads wait; `None` if the queue does not count them.
     fn waiting(&self) -> Option<Waiting> {
         None
     }
@@ -149,7 +150,7 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     }
 }
 
-/// Passes every call on to the queue inside, so that an owner can share its queue with a pool.
+/// Forwards every call to the inner queue, so that its owner can share it with a pool.
 impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
     #[inline]
     fn offer(&self, item: T) -> Result<(), PutError<T>> {

@@ -1,9 +1,10 @@
-//! What every queue offers beyond its trait, in forms that a trait object cannot have.
+//! Convenience methods of every queue, in a trait of their own: `BlockingQueue` has only methods
+//! that a trait object can have.
 
 use super::blocking_queue::BlockingQueue;
 use super::error::Unplaced;
 
-/// Further methods of every queue, implemented by those of [`BlockingQueue`].
+/// Convenience methods of every queue, implemented with those of [`BlockingQueue`].
 ///
 /// ```
 /// use windlass::queue::{BlockingQueueExt, LinkedBlockingQueue};
@@ -49,11 +50,12 @@ pub trait BlockingQueueExt<T: Send>: BlockingQueue<T> {
         drop(self.retain(&mut |_| false));
     }
 
-    /// Offers the elements in turn. Returns how many there were.
+    /// Offers the elements in turn. Returns how many were placed.
     ///
     /// # Errors
     ///
-    /// [`Unplaced`] on the first that is refused: what was placed stays, the rest is returned.
+    /// [`Unplaced`] if an element is rejected: those before it stay in the queue, and the error
+    /// holds it and the rest.
     #[doc(alias = "addAll")]
     fn offer_all<I>(&self, items: I) -> Result<usize, Unplaced<T>>
     where

@@ -29,7 +29,8 @@ use crate::sync::clock;
 /// assert_eq!(queue.len(), 1);
 /// ```
 pub trait Delayed {
-    /// Returns the time at which it becomes available; a time that has passed means now.
+    /// Returns the time at which the element becomes available. It is available now if that time
+    /// has passed.
     #[doc(alias = "getDelay")]
     fn deadline(&self) -> Instant;
 }
@@ -37,9 +38,9 @@ pub trait Delayed {
 /// An unbounded queue that releases each element at its deadline, the earliest first.
 ///
 /// Elements with the same deadline leave in order of arrival. `len`, `for_each`, `remove_first`,
-/// `retain`, `peek` and `drain_all` treat elements whose time has not come like all others;
+/// `retain`, `peek` and `drain_all` treat elements whose deadline has not passed like all others;
 /// `poll`, `take` and `drain` skip them. However many threads wait, only one of them parks
-/// until the next deadline; the others are woken when it is their turn.
+/// until the next deadline; the others park until they are signalled.
 ///
 /// A pending interrupt ends `take` and `poll_timeout` even where they need not wait; insertion
 /// never waits and never checks. For an example see [`Delayed`].
@@ -53,7 +54,7 @@ impl<T: Send + Delayed> DelayQueue<T> {
     }
 
     /// Returns the time `delay` from now, on the clock that the queue uses; a delay beyond what the
-    /// clock can represent is cut to about 146 years.
+    /// clock can represent is shortened to about 146 years.
     #[must_use]
     pub fn after(delay: Duration) -> Instant {
         clock::now() + delay.min(clock::MAX_TIMEOUT)
@@ -82,7 +83,7 @@ impl<T: Send + Delayed> FromIterator<T> for DelayQueue<T> {
     }
 }
 
-/// A heap by deadline, as a discipline.
+/// A [`Discipline`] that orders elements by their deadlines.
 struct ByDeadline<T>(StableHeap<T>);
 
 fn by_deadline<T: Delayed>(a: &T, b: &T) -> std::cmp::Ordering {
@@ -161,7 +162,7 @@ mod models {
         Arc::new(Blocking::with_fairness(heap, Fairness::Fair))
     }
 
-    /// By deadline, with `ready_next_at`.
+    /// A discipline by deadline that implements `ready_next_at`.
     struct WithNextDeadline(Vec<Due>);
 
     impl Discipline for WithNextDeadline {
@@ -269,7 +270,7 @@ mod models {
         let _ = interrupt::interrupted();
     }
 
-    /// Each of two takers gets an element, whoever slept for which.
+    /// Each of two takers gets an element, whichever of them parked for which.
     fn two_takers_get_what_is_due_after_one_and_two_seconds(
         queue: &Queue,
         between: impl FnOnce(&TestClock),

@@ -16,8 +16,8 @@ use crate::interrupt::Interrupted;
 /// A queue with insertion and removal at both ends.
 ///
 /// As a [`BlockingQueue`](super::BlockingQueue) it inserts at the tail and removes at the head.
-/// Both ends share one bound, and a thread that waits at one end is served by what happens at the
-/// other.
+/// Both ends share one bound. An insertion or a removal at one end also serves a thread that waits
+/// at the other.
 ///
 /// A pending interrupt ends the timed calls even where they need not wait; `take` and `put` check
 /// only when they have to wait.
@@ -111,6 +111,10 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// # Errors
     ///
     /// [`PutError::Interrupted`], with the element.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits forever if no room becomes free and nobody interrupts.
     pub fn put_first(&self, item: T) -> Result<(), PutError<T>> {
         self.0
             .insert(item, WaitLimit::Forever, DequeDiscipline::push_front)
@@ -121,6 +125,10 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// # Errors
     ///
     /// [`PutError::Interrupted`], with the element.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits forever if no room becomes free and nobody interrupts.
     pub fn put_last(&self, item: T) -> Result<(), PutError<T>> {
         self.0
             .insert(item, WaitLimit::Forever, DequeDiscipline::push)
@@ -166,6 +174,10 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// # Errors
     ///
     /// [`Interrupted`].
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits forever if nothing is inserted and nobody interrupts.
     pub fn take_first(&self) -> Result<T, Interrupted> {
         self.take_with(DequeDiscipline::pop)
     }
@@ -175,6 +187,10 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// # Errors
     ///
     /// [`Interrupted`].
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits forever if nothing is inserted and nobody interrupts.
     pub fn take_last(&self) -> Result<T, Interrupted> {
         self.take_with(DequeDiscipline::pop_back)
     }
@@ -197,7 +213,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
         self.0.with(|state| (state.items.items.back().map(f), ()));
     }
 
-    /// Removes the last element, seen from the head, for which `wanted` returns true.
+    /// Removes the element nearest to the tail for which `wanted` returns true.
     #[doc(alias = "removeLastOccurrence")]
     pub fn remove_last(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
         self.0

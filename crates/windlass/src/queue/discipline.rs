@@ -100,7 +100,7 @@ pub trait Discipline: Send {
         self.len() == 0
     }
 
-    /// Returns how many elements there may be; `None` for any number.
+    /// Returns the bound; `None` if there is none.
     fn capacity(&self) -> Option<usize> {
         None
     }
@@ -109,13 +109,13 @@ pub trait Discipline: Send {
     ///
     /// # Errors
     ///
-    /// [`CapacityError`], and nothing is changed.
+    /// [`CapacityError`] if the bound is zero or cannot be changed; nothing is changed then.
     fn set_capacity(&mut self, capacity: usize) -> Result<Option<usize>, CapacityError> {
         let _ = capacity;
         Err(CapacityError::NotResizable)
     }
 
-    /// Returns whether this element may be inserted at all, room aside.
+    /// Returns whether this element may be inserted, regardless of room.
     fn admits(&self, item: &Self::Item) -> bool {
         let _ = item;
         true
@@ -129,8 +129,8 @@ pub trait Discipline: Send {
     /// Returns the time before which the element after the next must not leave, where that is known
     /// and there is one.
     ///
-    /// A second taker then parks until that time, so that the one which leaves with the next
-    /// element need not wake another first.
+    /// A second taker then parks until that time, so that the taker of the next element need not
+    /// wake another one.
     fn ready_next_at(&self) -> Option<Instant> {
         None
     }
@@ -145,7 +145,7 @@ mod models {
     use crate::queue::{Blocking, BlockingQueue, PutError};
     use crate::sync::model;
 
-    /// Has one place, and no longer admits 2 once an element has left.
+    /// A discipline with room for one element, which rejects 2 after an element has left.
     struct Picky {
         held: Option<u32>,
         popped: bool,

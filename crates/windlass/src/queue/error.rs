@@ -9,11 +9,11 @@ use std::fmt;
 pub enum PutError<T> {
     /// There is no room, and the call does not wait.
     Full(T),
-    /// There was no room before the time was up.
+    /// There was no room within the time limit.
     TimedOut(T),
     /// The waiting thread was interrupted; its flag is clear.
     Interrupted(T),
-    /// The queue's admission rule does not take this element.
+    /// The queue's admission rule rejects this element.
     Refused(T),
 }
 
@@ -28,14 +28,14 @@ impl<T> PutError<T> {
         }
     }
 
-    /// Returns whether there was no room: at once ([`Full`](Self::Full)) or until the time was up
-    /// ([`TimedOut`](Self::TimedOut)).
+    /// Returns whether there was no room: for a call that does not wait ([`Full`](Self::Full)), or
+    /// within the time limit ([`TimedOut`](Self::TimedOut)).
     #[must_use]
     pub const fn is_full(&self) -> bool {
         matches!(self, Self::Full(_) | Self::TimedOut(_))
     }
 
-    /// Returns whether there was no room until the time was up.
+    /// Returns whether there was no room within the time limit.
     #[must_use]
     pub const fn is_timed_out(&self) -> bool {
         matches!(self, Self::TimedOut(_))
@@ -47,7 +47,7 @@ impl<T> PutError<T> {
         matches!(self, Self::Interrupted(_))
     }
 
-    /// Returns whether the queue's admission rule refused the element.
+    /// Returns whether the queue's admission rule rejected the element.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         matches!(self, Self::Refused(_))
@@ -89,11 +89,11 @@ impl<T> Error for PutError<T> {}
 pub enum CapacityError {
     /// The bound is zero; only a [`SynchronousQueue`](super::SynchronousQueue) holds nothing.
     Zero,
-    /// The bound of this queue is fixed for its life.
+    /// The bound of this queue cannot be changed.
     NotResizable,
     /// There are more initial elements than the bound admits.
     TooManyElements,
-    /// There is no memory for so many elements.
+    /// There is no memory for as many elements as the bound.
     TooLarge,
 }
 
@@ -116,7 +116,7 @@ impl CapacityError {
         matches!(self, Self::TooManyElements)
     }
 
-    /// Returns whether there is no memory for so many elements.
+    /// Returns whether there is no memory for as many elements as the bound.
     #[must_use]
     pub const fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge)
@@ -142,7 +142,7 @@ impl Error for CapacityError {}
 pub struct Unplaced<T> {
     /// How many elements before it were placed.
     pub placed: usize,
-    /// The refused element and all that followed it.
+    /// The rejected element and all that followed it.
     pub rest: Vec<T>,
 }
 

@@ -1,6 +1,6 @@
-//! In which order threads that wait on a queue are served.
+//! The order in which threads that wait on a queue are served.
 
-/// In which order threads that wait on a queue are served.
+/// The order in which threads that wait on a queue are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fairness {
     /// In no particular order; the faster choice.

@@ -5,7 +5,7 @@ use super::parts::block_list::BlockList;
 use super::parts::delegate::delegate_queue;
 use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
-/// A first-in-first-out queue, unbounded or with a bound that is fixed for its life.
+/// A first-in-first-out queue, unbounded or with a bound that cannot be changed.
 ///
 /// Producers and consumers use different locks. For a bound that can be changed while the queue
 /// is in use see [`ResizableBlockingQueue`](super::ResizableBlockingQueue).

@@ -7,14 +7,14 @@
 //! |---|---|---|
 //! | [`LinkedBlockingQueue`] | first in, first out | none, or fixed |
 //! | [`ResizableBlockingQueue`] | first in, first out | changeable while in use |
-//! | [`ArrayBlockingQueue`] | first in, first out; fair on demand | fixed, never allocates |
-//! | [`SynchronousQueue`] | hand-off, holds nothing; fair on demand | zero |
+//! | [`ArrayBlockingQueue`] | first in, first out; optionally fair | fixed, memory allocated once |
+//! | [`SynchronousQueue`] | hand-off, holds nothing; optionally fair | zero |
 //! | [`PriorityBlockingQueue`] | least first, equals in order of arrival | none |
-//! | [`DelayQueue`] | earliest expiry first, not before it | none |
+//! | [`DelayQueue`] | earliest deadline first, not before it | none |
 //! | [`LinkedTransferQueue`] | first in, first out; producers may wait for receipt | none |
 //! | [`LinkedBlockingDeque`] | both ends | none, or fixed |
 //!
-//! There are two ways to bring your own. For another *order* or *admission rule*, implement
+//! There are two ways to write your own. For another *order* or *admission rule*, implement
 //! [`Discipline`]: plain `&mut self` methods without locks and without waiting; [`Blocking`] makes
 //! a queue of it. For a foreign structure, implement [`BlockingQueue`] itself. Either way the suite
 //! in `windlass::testing::queue_contract` (feature `testing`) checks whether it keeps the contract.
@@ -23,14 +23,14 @@
 //!
 //! Predicates, other closures and comparisons run while the queue is locked. They may call `len`,
 //! `is_empty` and `remaining_capacity` of the queue; any other call on the same queue from inside
-//! them panics, where it would otherwise deadlock. If a predicate panics, the queue is as it was
+//! them panics instead of deadlocking. If a predicate panics, the queue is as it was
 //! before the call.
 //!
-//! # How they are made
+//! # Implementation
 //!
-//! Each queue is a file of its own; what they are made of is in `parts`.
+//! Each queue has a file of its own; their building blocks are in `parts`.
 //!
-//! | queue | made of |
+//! | queue | built from |
 //! |---|---|
 //! | [`LinkedBlockingQueue`], [`ResizableBlockingQueue`] | `parts/two_lock` (a lock at each end) around `parts/block_list` |
 //! | [`ArrayBlockingQueue`] | `parts/two_lock` around two rings; fair: `parts/blocking` around one |
@@ -38,7 +38,7 @@
 //! | [`PriorityBlockingQueue`], [`DelayQueue`] | `parts/blocking` around `parts/stable_heap` |
 //! | [`SynchronousQueue`] | `parts/handoff`: direct, or buffered for interchangeable takers |
 //! | [`LinkedTransferQueue`] | a lock around a `VecDeque`, and `parts/handoff/exchange` |
-//! | [`Blocking`] | `parts/blocking` around a [`Discipline`] of yours |
+//! | [`Blocking`] | `parts/blocking` around your own [`Discipline`] |
 
 mod array;
 mod blocking_queue;

@@ -1,6 +1,6 @@
 //! An unbounded queue whose least element is next.
 //!
-//! Equal elements leave in the order in which they came, which the JDK leaves open.
+//! Equal elements leave in order of arrival, which the JDK does not promise.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl<T: Send> PriorityBlockingQueue<T> {
     }
 
     /// Creates a queue in the elements' own order, with memory for `hint` of them (zero is
-    /// allowed).
+    /// allowed). A hint for which there is no memory is ignored.
     #[must_use]
     pub fn with_size_hint(hint: usize) -> Self
     where
@@ -54,12 +54,12 @@ impl<T: Send> PriorityBlockingQueue<T> {
         Self::from_heap(Heap::new(Arc::new(T::cmp), hint))
     }
 
-    /// Creates a queue in the order that `compare` returns.
+    /// Creates a queue that is ordered by `compare`.
     pub fn with_comparator(compare: impl Fn(&T, &T) -> Ordering + Send + Sync + 'static) -> Self {
         Self::from_heap(Heap::new(Arc::new(compare), 0))
     }
 
-    /// Creates a queue in the order of the elements' keys.
+    /// Creates a queue that is ordered by the keys of the elements.
     pub fn by_key<K: Ord>(key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
         Self::with_comparator(move |a, b| key(a).cmp(&key(b)))
     }

@@ -10,7 +10,7 @@ use super::parts::handoff::{BufferedHandoff, DirectHandoff};
 use super::parts::wait_limit::WaitLimit;
 use crate::interrupt::Interrupted;
 
-/// A queue without any room: `put` waits for a `take`, `offer` succeeds only if a taker waits.
+/// A queue without capacity: `put` waits for a `take`, `offer` succeeds only if a taker waits.
 ///
 /// As a pool's work queue it makes the pool hand each task to an idle worker or start a new one;
 /// [`with_interchangeable_takers`](Self::with_interchangeable_takers) does so with fewer wake-ups.
@@ -51,11 +51,11 @@ impl<T: Send> SynchronousQueue<T> {
         Self(Handoff::Direct(DirectHandoff::new(fairness)))
     }
 
-    /// Creates a queue for takers that can stand in for each other, such as the workers of a pool.
+    /// Creates a queue for interchangeable takers, such as the workers of a pool.
     ///
-    /// No more elements are accepted than takers wait, and each is taken by a taker, in the
-    /// order of acceptance. But it may be one that arrives before the one that is woken for it:
-    /// so a burst of short tasks is run by the few workers that are awake, and wakes few others.
+    /// No more elements are accepted than takers wait. They are taken in the order of acceptance,
+    /// each by the taker that is woken for it or by one that arrives sooner. So a burst of short
+    /// tasks is run by the few workers that are awake, and wakes few others.
     ///
     /// ```
     /// use windlass::ThreadPoolExecutor;
@@ -142,7 +142,7 @@ impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
 
     /// Receives from up to `max` putters that wait.
     fn drain(&self, max: usize) -> Vec<T> {
-        // No more than wait now: putters that keep coming would make it endless.
+        // No more than wait now: a stream of new putters would keep the loop running.
         let putters = self.waiting_threads().putters;
         let polled = std::iter::from_fn(|| self.poll());
         polled.take(max.min(putters)).collect()

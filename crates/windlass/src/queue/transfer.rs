@@ -2,7 +2,7 @@
 //!
 //! Elements and takers never wait at the same time: an element goes to the taker that has waited
 //! longest, or is queued. A queued element may belong to a producer that waits for its receipt;
-//! whoever removes it signals that producer.
+//! the thread that removes the element signals that producer.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,7 +26,8 @@ use crate::waiting::{
 /// An unbounded first-in-first-out queue with [`transfer`](Self::transfer): a `put` that returns
 /// when the element has been received.
 ///
-/// A pending interrupt ends a call only if it has to wait; what is there is still taken.
+/// A pending interrupt ends a call only if it has to wait; an element that is present is still
+/// taken.
 ///
 /// Removing an element that is being transferred (`remove_first`, `retain`, `drain`) counts as its
 /// receipt.
@@ -44,7 +45,7 @@ use crate::waiting::{
 /// ```
 pub struct LinkedTransferQueue<T: Send> {
     lock: QueueLock<State<T>>,
-    /// The length as last left under the lock.
+    /// The length as of the last change under the lock.
     published_len: AtomicUsize,
 }
 
@@ -201,7 +202,8 @@ impl<T: Send> LinkedTransferQueue<T> {
         }
     }
 
-    /// Removes entries with `f`, which may be user code, and signals their senders.
+    /// Removes entries with `f`, which may be user code, and signals the producers that wait for
+    /// their receipt.
     fn remove(&self, f: impl FnOnce(&mut VecDeque<Entry<T>>) -> Vec<Entry<T>>) -> Vec<T> {
         let mut guard = self.lock.lock();
         let removed = f(&mut self.lock.enter(&mut guard).entries);
@@ -292,7 +294,7 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
 
     fn retain(&self, keep: &mut dyn FnMut(&T) -> bool) -> Vec<T> {
         self.remove(|entries| {
-            // All verdicts first: a predicate that panics has changed nothing.
+            // All verdicts first, so that a predicate that panics changes nothing.
             let verdicts: Vec<bool> = entries.iter().map(|entry| keep(&entry.item)).collect();
             retain_by_verdicts(entries, &verdicts)
         })

@@ -4,7 +4,7 @@
 ///
 /// A thread that spins in vain keeps a core from the thread it has just woken, which then has to be
 /// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin
-/// is skipped, more often from failure to failure, but never for good: the pace may change.
+/// is skipped, more often with each failure, but not forever: the workload may change.
 #[derive(Debug, Default)]
 pub(crate) struct AdaptiveSpin {
     /// Occasions to skip before the next attempt.
@@ -33,7 +33,7 @@ impl AdaptiveSpin {
     }
 }
 
-/// Failures in a row that change nothing: a steady exchange has hiccups.
+/// Failures in a row that change nothing: even a steady exchange has occasional delays.
 const TOLERATED_FAILURES: u32 = 16;
 
 /// After many failures, one occasion in `2^MAX_SKIP_EXPONENT` is used.

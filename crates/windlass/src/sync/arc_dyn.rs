@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-/// Returns `value` itself where it is an `Arc<D>` already, else what `wrap` creates of it.
+/// Returns `value` itself if it is an `Arc<D>` already, otherwise the `Arc` that `wrap` creates.
 ///
 /// Options that take `impl Trait + 'static` accept an `Arc<dyn Trait>` by a forwarding impl; this
 /// saves the indirection, and the `Arc` that was passed in stays the one in use.

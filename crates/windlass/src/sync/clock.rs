@@ -140,7 +140,7 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Creates a clock that stands still at the present time of day.
+    /// Creates a clock that stands still at the current time of day.
     #[must_use]
     pub fn new() -> Self {
         Self::starting_at(backend::wall_now())
@@ -220,7 +220,7 @@ impl TestClock {
         self.0.time.lock().sleepers.len()
     }
 
-    /// Returns the time until the first of the sleepers is due.
+    /// Returns the time until the earliest deadline of the sleepers; `None` if there are none.
     #[must_use]
     pub fn next_wake_up(&self) -> Option<Duration> {
         let time = self.0.time.lock();

@@ -1,8 +1,8 @@
 //! A box that is created on first use, in one word.
 //!
 //! A `OnceLock<Box<T>>` takes two words, because threads wait in it while another creates the
-//! value. Here each of them creates one, and the first to publish it wins. A word less in each task
-//! is worth it: most of what a submission costs in fresh memory is its size.
+//! value. Here each of them creates one, and the first to publish it wins. One word less per task
+//! matters: the cost of a submission grows with the memory that it allocates.
 
 #![expect(
     unsafe_code,
@@ -91,7 +91,7 @@ mod models {
     use crate::sync::atomic::{AtomicUsize, Ordering};
     use crate::sync::{UnsafeCell, model, thread};
 
-    /// Written before the box is published, and read by whoever finds it.
+    /// Written before the box is published, and read by the thread that finds it.
     struct Watched(UnsafeCell<usize>);
 
     // SAFETY: the models write to it before they share it.

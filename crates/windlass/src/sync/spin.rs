@@ -14,7 +14,7 @@ pub(crate) fn spin_limit() -> u32 {
 }
 
 /// Spins for some microseconds, which is less than a park and a wake-up cost, and checks `is_over`
-/// so many times on the way.
+/// `checks` times on the way.
 ///
 /// Each check takes the cache line from the thread that is about to write to it.
 pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {

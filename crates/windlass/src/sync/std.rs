@@ -114,7 +114,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Spins for some microseconds, and checks `is_over` so many times on the way.
+/// Spins for some microseconds, and checks `is_over` `checks` times on the way.
 pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
     const SPINS: u32 = 384;
     for _ in 0..checks {

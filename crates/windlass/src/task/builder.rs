@@ -19,8 +19,8 @@ use super::timer::{MaybeTimer, Timer};
 ///
 /// A name shows in hooks, in logs and in `Debug`; a priority orders a
 /// [`PriorityBlockingQueue`](crate::queue::PriorityBlockingQueue); an attachment is any value of the
-/// user's, which can be read from the task wherever it turns up: in a queue, in a hook, among the
-/// tasks that `shutdown_now` returns.
+/// user's, which can be read from the task wherever the task is accessible: in a queue, in a hook,
+/// among the tasks that `shutdown_now` returns.
 ///
 /// ```
 /// use windlass::task::Task;

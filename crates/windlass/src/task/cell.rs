@@ -4,8 +4,8 @@
 //! body. It belongs to the winner of `start`, or, while no thread has started, to the winner of `cancel`,
 //! `withdraw` or `claim`. The runner takes the body out and writes the outcome in its place before it publishes
 //! `DONE` without `CANCELLED` and `CLAIMED`; afterwards the outcome is only read. The winner of `claim`
-//! writes to a place apart, the [`Completion`](super::completion::Completion), before it publishes
-//! `DONE` with `CLAIMED`: so runner and claimer never write to the same place.
+//! writes to a separate place, the [`Completion`](super::completion::Completion), before it
+//! publishes `DONE` with `CLAIMED`: so runner and claimer never write to the same place.
 
 #![expect(
     unsafe_code,
@@ -223,11 +223,11 @@ impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     fn outcome_in_place(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
         if state.is_claimed() {
             let completion = self.head.header().completion();
-            // SAFETY: `DONE` with `CLAIMED` was seen; who reads in place does not take at the same time,
-            // and if there are several readers, `T` is `Sync`.
+            // SAFETY: `DONE` with `CLAIMED` was seen; a reader in place does not take at the same
+            // time, and if there are several readers, `T` is `Sync`.
             return unsafe { completion.get() }?.downcast_ref();
         }
-        // SAFETY: `DONE` alone was seen, so the runner is done; and who reads in place does not
+        // SAFETY: `DONE` alone was seen, so the runner is done; and a reader in place does not
         // take at the same time.
         let content = self.content.with(|content| unsafe { &*content });
         match content.get() {

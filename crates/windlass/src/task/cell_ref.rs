@@ -28,7 +28,7 @@ unsafe impl Counted for dyn Untyped {}
 /// A counted reference to a cell.
 pub(crate) struct Ref<D: Counted + ?Sized>(NonNull<D>);
 
-// SAFETY: a reference gives shared access, and the last one gives the cell away to be dropped.
+// SAFETY: a reference allows shared access, and the last one drops the cell, on any thread.
 unsafe impl<D: Counted + Send + Sync + ?Sized> Send for Ref<D> {}
 // SAFETY: as above.
 unsafe impl<D: Counted + Send + Sync + ?Sized> Sync for Ref<D> {}

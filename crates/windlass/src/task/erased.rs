@@ -1,7 +1,7 @@
 //! A runnable value of any type, in three words of memory.
 //!
 //! A `Box<dyn …>` would allocate for every task; a queue slot that holds the closure itself needs no
-//! allocation. Values that are larger than three words are boxed before they come here.
+//! allocation. Values that are larger than three words are boxed first.
 //!
 //! Invariant: `data` holds an initialised value of the type that `vtable` was created for, until
 //! [`Erased::run`] or the drop takes it out; each happens once, since both own the `Erased`.
@@ -90,8 +90,8 @@ impl Erased {
 
     /// Runs the value in `slot` where it is, and empties the slot, also if the value panics.
     ///
-    /// [`Erased::run`] moves the value first. A worker would do that between two calls for every task,
-    /// and processors stall on loads that span several stores that were just made.
+    /// [`Erased::run`] moves the value first. For a worker that would be a copy per task, whose
+    /// loads span several recent stores, and processors stall on such loads.
     pub(super) fn run_in<S>(
         slot: &mut Option<S>,
         erased: impl Fn(&mut S) -> &mut Self,

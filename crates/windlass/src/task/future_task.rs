@@ -1,4 +1,4 @@
-//! Both halves of a task in one shared object, for those who run tasks themselves.
+//! Both halves of a task in one shared object, for code that runs tasks itself.
 
 use std::fmt;
 use std::future::Future;

@@ -19,7 +19,7 @@ use crate::unwind::ignore_panic;
 
 /// The handle of a task, which owns its value.
 ///
-/// **Dropping the handle detaches the task**: it runs all the same, and its value is dropped. See
+/// **Dropping the handle detaches the task**: it still runs, and its value is dropped. See
 /// [`cancel_on_drop`](Self::cancel_on_drop) for the alternative.
 ///
 /// The handle is a [`Future`]: `.await` it from any runtime, or block on it with

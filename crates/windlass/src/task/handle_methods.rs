@@ -1,9 +1,9 @@
 //! The methods that all handles have in common, written once.
 //!
-//! A handle implements [`Handle`], and [`OwningHandle`] or [`ReadingHandle`] if it gives access to the
-//! value. The macros then add the inherent methods: `handle_methods!` to every handle,
-//! `owning_handle_methods!` to those that move the value out, `reading_handle_methods!` to those that
-//! clone it. They are inherent, so that no trait has to be imported to call them.
+//! A handle implements [`Handle`], and [`OwningHandle`] or [`ReadingHandle`] if it provides access
+//! to the value. The macros then add the inherent methods: `handle_methods!` to every handle,
+//! `owning_handle_methods!` to those that move the value out, `reading_handle_methods!` to those
+//! that clone it. They are inherent, so that no trait has to be imported to call them.
 
 use std::fmt;
 
@@ -143,7 +143,7 @@ macro_rules! handle_methods {
                 header.attachment()?.downcast_ref()
             }
 
-            /// Returns how far the task has come.
+            /// Returns the current state of the task.
             #[must_use]
             pub fn state(&self) -> $crate::task::TaskState {
                 $crate::task::Handle::head(self).state().into()
@@ -235,6 +235,10 @@ macro_rules! handle_methods {
             ///
             /// It runs on the thread that completes the task, after all waiting threads have been
             /// woken. If it panics, so does the call that completed the task.
+            ///
+            /// # Panics
+            ///
+            /// If the task is done already and `callback` panics.
             #[doc(alias = "done")]
             pub fn on_done(&self, callback: impl FnOnce($crate::task::TaskState) + Send + 'static) {
                 $crate::task::Handle::head(self)
@@ -332,8 +336,9 @@ macro_rules! owning_handle_methods {
 
             /// Converts the handle into one that can be cloned, for any number of readers.
             ///
-            /// To be called before the value has been taken. A shared handle detaches the task when it
-            /// is dropped, even if this one was set to cancel it.
+            /// If the value has been taken out of this handle, `get` and `join` of the shared one
+            /// return [`Taken`](crate::task::ExecutionError::Taken). A shared handle detaches the
+            /// task when it is dropped, even if this one was set to cancel it.
             pub fn share(self) -> $Shared
             where
                 $T: Sync,

@@ -1,11 +1,11 @@
-//! The part of a cell that depends on no type: its state, its runner, and who waits for its end.
+//! The part of a cell that depends on no type: its state, its runner, and the waiters for its end.
 //!
 //! The *runner* pointer is dereferenced only by a canceller that has set `INTERRUPTING`, and the runner
 //! does not return from `run` while that bit is set, so the context it points to is alive.
 //!
 //! A waiter enlists first and then announces itself in the state word, where the end is published too.
-//! So either whoever completes the task sees the announcement, and then the waiter; or the announcement
-//! sees the end, and there is nothing to wait for.
+//! So either the thread that completes the task sees the announcement, and then the waiter; or the
+//! announcement sees the end, and there is nothing to wait for.
 
 #![expect(
     unsafe_code,
@@ -31,7 +31,7 @@ use crate::unwind::ignore_panic;
 const SPINS: u32 = 48;
 
 /// The part of a cell that depends on no type.
-#[repr(C)] // What a run touches comes last, beside the content: mostly one cache line for both.
+#[repr(C)] // What a run accesses comes last, next to the content: mostly one cache line for both.
 pub(crate) struct Head {
     header: Header,
     pub(super) state: State,
@@ -137,7 +137,7 @@ impl Head {
         }
     }
 
-    /// Wakes all waiters; returns the callbacks, which are the caller's to call.
+    /// Wakes all waiters; returns the callbacks for the caller to call.
     pub(super) fn wake(&self) -> Callbacks {
         self.header.waiters().wake_all()
     }
@@ -214,8 +214,8 @@ impl Head {
         if self.state.announce_wait() == Announced::Pending {
             return;
         }
-        // Done meanwhile. The thread that completed the task calls the callback if it has seen it, and
-        // callbacks of others are called by that thread only.
+        // Done meanwhile. If the thread that completed the task has taken the callback, it calls
+        // it; if not, this thread does.
         if let Some(callback) = self.header.waiters().take_callback(key) {
             callback(self.state.load());
         }

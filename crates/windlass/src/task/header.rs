@@ -1,4 +1,4 @@
-//! What a task has besides its code: its id, its attributes, and who waits for it.
+//! The parts of a task that do not depend on its code: its id, its attributes, and its waiters.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Header {
         self.attributes()?.attachment.as_deref()
     }
 
-    /// Returns the list of those who wait for the end of the task.
+    /// Returns the waiters for the end of the task.
     pub(super) fn waiters(&self) -> &Waiters {
         &self.rare.get_or_init(Rare::default).waiters
     }

@@ -8,7 +8,7 @@
 //! run (rejected, discarded, drained, removed, dropped with its queue), the handle reports
 //! [`ExecutionError::Cancelled`] with the reason. No `get` waits forever for a task that is gone.
 //!
-//! [`FutureTask`] is both halves in one shared object, for those who run tasks themselves.
+//! [`FutureTask`] is both halves in one shared object, for code that runs tasks itself.
 //!
 //! All handles have the same methods: `id`, `name`, `attachment`, `state`, `is_done`, `is_cancelled`,
 //! `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with a value also `get`,
@@ -45,7 +45,7 @@
 // `TaskHandle`. `Task::run` wins `State::start`, takes the body out, runs it, writes the outcome in its
 // place, and publishes it with `State::finish`, which also releases the runner's reference unless
 // somebody waits. A cancel that wins over a queued task takes the body out and drops it; over a running
-// one it lets the body run and drops its outcome. The last reference frees the cell.
+// one the body keeps running, and its outcome is dropped. The last reference frees the cell.
 
 mod attributes;
 mod body;

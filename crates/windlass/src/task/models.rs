@@ -385,7 +385,8 @@ fn a_value_is_dropped_after_all_readers_have_released_it() {
     });
 }
 
-/// The runner and whoever completes the task from outside write their outcomes at the same time.
+/// The runner and a thread that completes the task from outside write their outcomes at the same
+/// time.
 #[test]
 fn of_a_completion_and_a_run_of_a_task_with_a_handle_one_wins() {
     model(|| {

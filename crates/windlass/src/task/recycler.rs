@@ -1,8 +1,8 @@
 //! Fixed-size blocks of memory, recycled between the threads that run tasks and those that submit.
 //!
-//! A pool is hard on an allocator: one thread allocates all the time, and another one frees. What a
-//! thread frees lands in the allocator's cache of that thread, where the submitter does not find it;
-//! the submitter allocates from the shared heap, under a lock that the other one takes too.
+//! In a pool the submitter allocates and a worker frees. What a thread frees goes to the
+//! allocator's cache of that thread, which the submitter cannot use: it allocates from the shared
+//! heap, under a lock that the worker takes too.
 //!
 //! Blocks of one size are recycled here, in magazines. A thread puts the blocks that it frees into a
 //! thread-local magazine; a full magazine goes to the depot, and a thread that needs blocks takes a
@@ -25,7 +25,7 @@ pub(super) use recycling::{allocate, recycle};
 /// Blocks in a full magazine.
 const MAGAZINE: usize = 64;
 
-/// Magazines that the depot keeps: what a burst of some ten thousand tasks leaves behind, six megabytes.
+/// Magazines that the depot keeps: 65,536 blocks, about six megabytes.
 const MAX_MAGAZINES: usize = 1_024;
 
 /// The full magazines that no thread uses.
@@ -89,8 +89,8 @@ mod recycling {
             let mut magazine = local.try_borrow_mut().ok()?;
             magazine.pop().or_else(|| refill(&mut magazine))
         });
-        // The allocator also serves a thread whose locals have been dropped, and one that is in the
-        // middle of the same: a user's own allocator may come back here.
+        // The allocator also serves a thread whose locals have been dropped, and one that is in
+        // this function already: a user's own allocator may call it again.
         block.ok().flatten().unwrap_or_else(Box::new_uninit)
     }
 
@@ -205,7 +205,7 @@ mod models {
     use super::Depot;
     use crate::sync::{model, thread};
 
-    /// Magazines are told apart by their capacity.
+    /// Magazines are distinguished by their capacity.
     #[test]
     fn a_magazine_goes_to_one_taker_and_none_is_lost() {
         model(|| {

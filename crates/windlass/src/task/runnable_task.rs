@@ -32,8 +32,8 @@ use super::transition::CancelMode;
 /// assert_eq!(handle.join().unwrap(), 42);
 /// ```
 #[must_use = "a task that is dropped is not run"]
-// In this order the parts of a task that are moved one after the other do not straddle: a load that
-// spans parts of two earlier stores has to wait for both.
+// In this order no load of a moved task spans parts of two earlier stores: it would have to wait
+// for both.
 #[repr(C)]
 pub struct Task {
     erased: Erased,
@@ -50,8 +50,7 @@ pub(crate) trait TaskSink {
 }
 
 impl Task {
-    /// Creates a task without a handle, of which nothing is known but its code, unless there are
-    /// attributes.
+    /// Creates a task without a handle. It has a header only if there are attributes.
     #[inline]
     pub(super) fn of_body<B: Body<()> + 'static>(
         id: TaskId,
@@ -127,7 +126,7 @@ impl Task {
         self.header()?.attachment()?.downcast_ref()
     }
 
-    /// Returns whether the task was cancelled through its handle; then it does not run any more.
+    /// Returns whether the task was cancelled through its handle; if so, it will not run.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.erased

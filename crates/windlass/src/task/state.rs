@@ -19,7 +19,7 @@
 //! writes to a place of its own. So the runner need not ask for permission to write.
 //!
 //! The word also counts the references to the task. So a run that nobody waits for publishes its result
-//! and gives up the runner's reference in one step.
+//! and releases the runner's reference in one step.
 
 use super::error::Cancellation;
 use super::transition::{
@@ -85,7 +85,7 @@ impl Snapshot {
     pub(super) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
-    /// Returns whether the result comes from outside and not from the runner.
+    /// Returns whether the result was written from outside and not by the runner.
     pub(super) const fn is_claimed(self) -> bool {
         self.0 & CLAIMED != 0
     }

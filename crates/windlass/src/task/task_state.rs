@@ -1,4 +1,4 @@
-//! How far a task has come, for its users.
+//! The state of a task, as its handles report it.
 
 use super::state::Snapshot;
 

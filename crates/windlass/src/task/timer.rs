@@ -18,8 +18,8 @@ const NO_SEQUENCE: u64 = 0;
 /// `sequence` and `slot` are written under the lock of the timer queue. A slot is not cleared when
 /// the task leaves the queue: the queue knows which task occupies the slot.
 ///
-/// All fields are `Relaxed`: whoever reads them for a decision holds the lock of the queue, or owns
-/// the task; other readers want an estimate.
+/// All fields are `Relaxed`: a thread that decides by them holds the lock of the queue, or owns
+/// the task; for other readers an estimate suffices.
 pub(crate) struct Timer {
     /// The next due time, in the nanoseconds of [`timestamp`].
     due: AtomicU64,
@@ -49,10 +49,10 @@ impl MaybeTimer for Timer {
     }
 }
 
-/// A scheduled pool, as the layers below it see it.
+/// The interface of a scheduled pool to the layers below it.
 ///
 /// Tasks call it through their timers, which hold it weakly; the thread pool below the scheduled
-/// one calls it at shutdown. Nothing else leads from these layers to the scheduled pool.
+/// one calls it at shutdown. These layers have no other access to the scheduled pool.
 pub(crate) trait TimerService: Send + Sync {
     /// Returns the time on the clock of the pool.
     fn now(&self) -> Instant;

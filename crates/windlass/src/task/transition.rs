@@ -30,7 +30,7 @@ impl ResultKind {
 pub(super) enum RunnerRef {
     /// It keeps the reference.
     Keep,
-    /// It gives the reference up as it publishes the result, unless it has waiters to wake.
+    /// It releases the reference as it publishes the result, unless it has waiters to wake.
     Release,
 }
 
@@ -111,7 +111,7 @@ pub(super) enum Withdrawn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Announced {
-    /// Whoever completes the task will see the waiters.
+    /// The thread that completes the task will see the waiters.
     Pending,
     /// The task is done.
     Done,

@@ -96,7 +96,7 @@ impl Waiters {
         discard(former);
     }
 
-    /// Adds a callback; returns the key with which it can be taken back before the task is done.
+    /// Adds a callback; returns the key with which it can be removed before the task is done.
     pub(super) fn add_callback(&self, callback: Callback) -> u64 {
         let mut lists = self.0.lock();
         let key = lists.new_key();
@@ -111,7 +111,7 @@ impl Waiters {
         lists.callbacks.remove(at).1.take()
     }
 
-    /// Wakes all waiters; returns the callbacks, which are the caller's to call.
+    /// Wakes all waiters; returns the callbacks for the caller to call.
     pub(super) fn wake_all(&self) -> Callbacks {
         let (waiters, callbacks) = {
             let mut lists = self.0.lock();
@@ -120,7 +120,7 @@ impl Waiters {
                 std::mem::take(&mut lists.callbacks),
             )
         };
-        // Threads first: a waker is user code, and may take its time.
+        // Threads first: a waker is user code, and may be slow.
         for waiter in &waiters {
             if let Waiter::Thread(thread) = waiter {
                 thread.unpark();

@@ -36,7 +36,7 @@ impl Gate {
         Self::default()
     }
 
-    /// Opens the gate for good.
+    /// Opens the gate; it cannot be closed again.
     pub fn open(&self) {
         let wakeups = {
             let mut state = self.0.lock();

@@ -2,9 +2,9 @@
 //!
 //! It does what a `VecDeque` that is never filled beyond its capacity does, without three things
 //! that cost more than the rest of a queue's hot path: it does not wrap around, it has no growth
-//! path that an element has to be saved from, and it moves an element in one copy from its slot to
-//! its destination. A ring returns elements in an `Option` that it assembles from parts, and
-//! processors stall where parts are written and the whole is read at once.
+//! path across which an element would have to be saved, and it moves an element in one copy from
+//! its slot to its destination. A ring returns elements in an `Option` that it assembles from
+//! parts, and processors stall where parts are written and the whole is read at once.
 //!
 //! The invariant: `head <= tail <= slots.len()`, and exactly the slots from `head` to `tail` hold
 //! an element.
@@ -81,7 +81,7 @@ impl<T> Block<T> {
         let item = unsafe { self.slots[self.head].assume_init_read() };
         self.head += 1;
         if self.head == self.tail {
-            // Start over, in memory that is in this core's cache.
+            // Reuse the first slots: they are in this core's cache.
             (self.head, self.tail) = (0, 0);
         }
         Some(item)

@@ -1,7 +1,7 @@
 //! A sequence in blocks: elements lie inline, and a long queue takes no more memory than it holds.
 //!
 //! A plain ring doubles when it is full, which copies everything and leaves up to half of the
-//! memory unused; a linked list allocates for each element. BlockList of [`BLOCK_LEN`] elements do
+//! memory unused; a linked list allocates for each element. Blocks of [`BLOCK_LEN`] elements do
 //! neither. A few of the blocks that have become empty are recycled.
 
 use std::collections::VecDeque;
@@ -20,15 +20,15 @@ const MAX_SPARE: usize = 4;
 /// Elements are pushed to the tail and popped from the head, which is refilled only by moving
 /// another block into it. So neither end has to search for its block.
 ///
-/// In memory the length lies between the ends: each end is used together with it, and so both are
-/// on one cache line or two.
+/// `repr(C)` places the length between the ends. Each end is used together with the length, so the
+/// two are on one or two cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct BlockList<T> {
     head: Block<T>,
     len: usize,
     tail: Block<T>,
-    /// BlockList between the ends; none of them is empty.
+    /// The blocks between the ends; none of them is empty.
     middle: VecDeque<Block<T>>,
     spare: Vec<Block<T>>,
 }

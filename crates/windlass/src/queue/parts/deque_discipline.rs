@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::sequence::retain_by_verdicts;
 use crate::queue::discipline::Discipline;
 
-/// First in, first out as a discipline; the other end is open too.
+/// A first-in-first-out discipline with insertion at the head and removal at the tail too.
 #[derive(Debug)]
 pub(crate) struct DequeDiscipline<T> {
     pub(crate) items: VecDeque<T>,

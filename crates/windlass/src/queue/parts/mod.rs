@@ -1,4 +1,4 @@
-//! What the queues are made of. For which queue is made of what see [the module above](super).
+//! The building blocks of the queues. [The module above](super) lists which queue uses which.
 //!
 //! - Whole queues: [`two_lock`] with a lock at each end, [`blocking`] with one lock around a
 //!   [`Discipline`](super::Discipline), [`handoff`] without storage.

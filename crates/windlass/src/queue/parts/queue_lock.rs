@@ -1,4 +1,4 @@
-//! A lock that user code may run under, and that detects when that code comes back for it.
+//! A lock under which user code may run, and which detects when that code acquires it again.
 //!
 //! Predicates, comparisons and disciplines are user code that a queue has to call while it is
 //! locked. If such code uses the same queue again it would wait for itself; this lock records

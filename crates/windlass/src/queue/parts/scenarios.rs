@@ -17,7 +17,7 @@ pub(crate) fn spawn<T: Send + 'static>(
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// Two takers, which wait or are still to come, get two elements.
+/// Two takers, which may or may not wait already, get two elements.
 pub(crate) fn every_element_finds_a_taker(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let takers = [(); 2].map(|()| {
@@ -42,8 +42,8 @@ pub(crate) fn a_freed_place_finds_its_putter(queue: impl BlockingQueue<u32> + 's
     assert_eq!(queue.len(), 0);
 }
 
-/// Of two takers one is interrupted, perhaps just when it is signalled: the one
-/// element goes to one of them, and not to nobody.
+/// Of two takers one is interrupted, perhaps just when it is signalled: one of them
+/// gets the one element.
 pub(crate) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let me = interrupt::current();
@@ -65,7 +65,7 @@ pub(crate) fn an_interrupted_taker_strands_nobody(queue: impl BlockingQueue<u32>
 }
 
 /// Of two putters at a queue with one place, one is interrupted, perhaps just when
-/// it is signalled: the place goes to one of them, and not to nobody.
+/// it is signalled: one of them gets the place.
 pub(crate) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     queue.offer(1).unwrap();
@@ -87,7 +87,7 @@ pub(crate) fn an_interrupted_putter_strands_nobody(queue: impl BlockingQueue<u32
     assert_eq!(queue.len(), 1);
 }
 
-/// Whoever takes an element sees what its producer did before it put it.
+/// The taker of an element sees what its producer did before it put the element.
 pub(crate) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u32> + 'static) {
     let queue = Arc::new(queue);
     let note = Arc::new(AtomicUsize::new(0));

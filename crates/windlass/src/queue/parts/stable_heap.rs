@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-/// A binary min-heap. The order is a parameter of each operation, since the owner may keep it as a
+/// A binary min-heap. The order is a parameter of each operation, since the owner may store it as a
 /// closure.
 #[derive(Debug)]
 pub(crate) struct StableHeap<T> {
@@ -27,7 +27,7 @@ impl<T> Default for StableHeap<T> {
 }
 
 impl<T> StableHeap<T> {
-    /// Creates a heap with room for so many elements, if there is memory for them.
+    /// Creates a heap with room for `hint` elements, if there is memory for them.
     pub(crate) fn with_capacity(hint: usize) -> Self {
         let mut entries = Vec::new();
         // Only a hint: without it the heap grows as it is filled.

@@ -1,17 +1,17 @@
-//! How long a call on a queue may wait.
+//! The limit of the time that a call on a queue may wait.
 
 use std::time::Duration;
 
 use crate::sync::{Deadline, clock};
 
-/// How long a call may wait.
+/// The limit of the time that a call may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitLimit {
     /// Not at all.
     NoWait,
     /// Until this deadline.
     Timed(Deadline),
-    /// Until what it waits for has come.
+    /// Without a time limit.
     Forever,
 }
 

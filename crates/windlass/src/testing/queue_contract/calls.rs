@@ -52,7 +52,7 @@ pub(super) fn take<T: Element>(queue: &DynQueue<T>) -> Result<u64, Interrupted> 
     Ok(number(&queue.take()?))
 }
 
-/// Polls until nothing comes.
+/// Polls until the queue returns nothing.
 pub(super) fn poll_all<T: Element>(queue: &DynQueue<T>) -> Vec<u64> {
     std::iter::from_fn(|| poll(queue)).collect()
 }

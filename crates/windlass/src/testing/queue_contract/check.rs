@@ -8,7 +8,7 @@ use super::subject::{Storage, Subject};
 use crate::interrupt;
 use crate::testing::patience::join_within;
 
-/// Which queues a check concerns.
+/// The queues that a check concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Every,
@@ -29,7 +29,7 @@ pub(super) enum Scope {
     Served,
 }
 
-/// What a check needs of the queue besides its results.
+/// The features of a queue that a check needs to observe it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,

@@ -2,7 +2,7 @@
 //! queue.
 //!
 //! A [`Subject`] describes how to create the queue and what it promises: whether it has a bound, in
-//! which order elements leave, which calls a pending interrupt ends. The suite has some sixty
+//! which order elements leave, which calls a pending interrupt ends. The suite has about seventy
 //! checks, each named after the promise that it tests; those that do not concern the subject are
 //! skipped. Windlass runs it on all its queues. For one of your own:
 //!
@@ -52,10 +52,11 @@
 //! Subject::bounded(stack).ordered(Order::Lifo).check_all();
 //! ```
 //!
-//! The suite never sleeps: it calls [`waiting`](crate::queue::BlockingQueue::waiting) to see who
-//! waits, and drives the clock of the threads whose calls are to run out of time. The checks that
-//! need it are skipped for a queue that does not count who waits, or whose waits an interrupt does
-//! not end. For a queue with a clock of its own there is [`Subject::on_real_time`].
+//! The suite never sleeps: it calls [`waiting`](crate::queue::BlockingQueue::waiting) to see how
+//! many threads wait, and drives the clock of the threads whose calls are to run out of time. The
+//! checks that need it are skipped for a queue that does not count waiting threads, or whose waits
+//! an interrupt does not end. For a queue with a clock of its own there is
+//! [`Subject::on_real_time`].
 
 mod calls;
 mod capacity;

@@ -21,7 +21,7 @@ pub(super) type Queue<T> = Arc<DynQueue<T>>;
 type Make<T> = Arc<dyn Fn(usize) -> Result<Queue<T>, String> + Send + Sync>;
 type Build<T> = Arc<dyn Fn(Vec<T>) -> Queue<T> + Send + Sync>;
 
-/// In which order elements leave a queue.
+/// The order in which elements leave a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Order {
@@ -65,7 +65,7 @@ impl Order {
     }
 }
 
-/// Which calls a pending interrupt ends even where they need not wait.
+/// The calls that a pending interrupt ends even where they need not wait.
 ///
 /// A call that has to wait is ended in any case, and a call that never waits (`offer`, `poll`,
 /// `drain`) in none.
@@ -101,7 +101,7 @@ impl Precedence {
     }
 }
 
-/// Which of the waiting takers gets what is inserted.
+/// The waiting taker that gets the next element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Service {
@@ -111,7 +111,7 @@ pub enum Service {
     NewestFirst,
 }
 
-/// How much a queue holds.
+/// The capacity of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Storage {
     Nothing,
@@ -119,7 +119,7 @@ pub(super) enum Storage {
     Unbounded,
 }
 
-/// Which clock a queue reads.
+/// The clock that a queue reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
     /// That of the waiting thread, which the suite drives.

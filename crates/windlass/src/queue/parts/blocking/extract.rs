@@ -17,7 +17,7 @@ enum HeadState {
     Ready,
     /// An element that may leave at this time.
     NotBefore(Instant),
-    /// No element, or none that is not granted to another.
+    /// No element, or only elements that are granted to other takers.
     Unavailable,
 }
 
@@ -57,7 +57,7 @@ impl<D: Discipline> Blocking<D> {
                     self.give_up_take(guard);
                     return Err(Interrupted);
                 }
-                // What became ready just before the time ran out is not left behind.
+                // An element that became ready just before the time-out is still taken.
                 TakerStatus::TimedOut if !self.is_ready(&mut guard) => {
                     self.give_up_take(guard);
                     return Ok(None);
@@ -67,7 +67,7 @@ impl<D: Discipline> Blocking<D> {
         }
     }
 
-    /// Signals the next taker in the place of one that leaves with nothing, and releases the lock.
+    /// Signals the next taker if one that leaves without an element has to, and releases the lock.
     fn give_up_take(&self, mut guard: Guard<'_, D>) {
         let mut state = self.lock.enter(&mut guard);
         let wakeup = state.signal_next_taker(self.fairness);

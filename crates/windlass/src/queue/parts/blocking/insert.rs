@@ -59,13 +59,13 @@ impl<D: Discipline> Blocking<D> {
         }
     }
 
-    /// Returns whether the published figures suffice to reject an element, so that producers which
-    /// are rejected do not contend with consumers for the lock.
+    /// Returns whether the published length and capacity suffice to reject an element. Producers
+    /// that are rejected then do not contend with consumers for the lock.
     fn is_visibly_full(&self) -> bool {
         self.admission == Admission::All && self.published_room() == Some(0)
     }
 
-    /// Signals the next putter in the place of one whose element is not admitted.
+    /// Signals the next putter instead of one whose element is not admitted.
     fn pass_on_place(&self, state: &mut State<D>, status: PutterStatus) -> Wakeups {
         state.end_put_grant(status, self.fairness);
         if status == PutterStatus::Signalled {

@@ -25,13 +25,13 @@ pub struct Blocking<D: Discipline> {
     pub(super) fairness: Fairness,
     pub(super) precedence: InterruptPrecedence,
     pub(super) admission: Admission,
-    /// The length and the capacity as last left under the lock: so `len` and `remaining_capacity`
-    /// can be called from inside a predicate, and take no lock.
+    /// The length and the capacity as of the last change under the lock. They are read without the
+    /// lock, so that `len` and `remaining_capacity` can be called from inside a predicate.
     published_len: AtomicUsize,
     published_capacity: AtomicUsize,
 }
 
-/// Whether the discipline's admission rule has to be asked.
+/// The rule that decides whether an element is admitted, regardless of room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
     /// Every element is admitted: a full queue rejects without taking the lock.
@@ -43,7 +43,7 @@ pub(super) enum Admission {
 pub(super) type Guard<'a, D> = MutexGuard<'a, State<D>>;
 
 impl<D: Discipline> Blocking<D> {
-    /// Creates a queue that serves waiting threads as they come.
+    /// Creates an unfair queue: a newcomer may overtake a waiting thread.
     pub fn new(discipline: D) -> Self {
         Self::configured(discipline, Fairness::Unfair, InterruptPrecedence::Always)
     }
@@ -82,12 +82,13 @@ impl<D: Discipline> Blocking<D> {
         self.fairness
     }
 
-    /// Takes the discipline out, with all that is queued.
+    /// Converts the queue into its discipline, with all that is queued.
     pub fn into_inner(self) -> D {
         self.lock.into_inner().items
     }
 
-    /// Runs `f` on the locked data, publishes the new length, and wakes whom `f` signalled.
+    /// Runs `f` on the locked data, publishes the new length, and wakes the threads that `f`
+    /// signalled.
     pub(crate) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
         let mut guard = self.lock.lock();
         let (result, wakeups) = {
@@ -113,7 +114,7 @@ impl<D: Discipline> Blocking<D> {
         drop(wakeup);
     }
 
-    /// Removes an element with `remove`, and signals those who wait for its place.
+    /// Removes an element with `remove`, and signals the threads that wait for its place.
     #[inline]
     pub(crate) fn remove_with(
         &self,

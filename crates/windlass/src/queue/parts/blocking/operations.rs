@@ -72,7 +72,7 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
 
     fn retain(&self, keep: &mut dyn FnMut(&D::Item) -> bool) -> Vec<D::Item> {
         self.with(|state| {
-            // All verdicts first: a predicate that panics has changed nothing.
+            // All verdicts first, so that a predicate that panics changes nothing.
             let verdicts: Vec<bool> = state.items.iter().map(keep).collect();
             let removed = state.items.retain(&verdicts);
             let wakeups = self.after_removal(state, removed.len());

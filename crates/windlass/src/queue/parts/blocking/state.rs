@@ -1,4 +1,4 @@
-//! What the lock guards: the elements, who waits, and what is granted to whom.
+//! The data that the lock guards: the elements, the waiting threads, and the grants.
 
 use std::time::Instant;
 
@@ -7,10 +7,10 @@ use crate::queue::discipline::Discipline;
 use crate::queue::fairness::Fairness;
 use crate::waiting::{WaitQueue, Wakeup};
 
-/// Threads to be woken; `None` where nobody waits, which is cheaper to pass on than an empty list.
+/// Threads to be woken; `None` if nobody waits, which is cheaper to return than an empty list.
 pub(super) type Wakeups = Option<Vec<Wakeup>>;
 
-/// What the lock of a [`Blocking`](super::Blocking) guards.
+/// The data that the lock of a [`Blocking`](super::Blocking) guards.
 #[derive(Debug)]
 pub(crate) struct State<D> {
     pub(crate) items: D,
@@ -70,7 +70,7 @@ impl<D: Discipline> State<D> {
             (Fairness::Unfair, _) | (Fairness::Fair, TakerStatus::Signalled) => {
                 !self.items.is_empty()
             }
-            // The leader has waited for this element; those in line wait behind it.
+            // The leader has waited for this element, and comes before all that are in line.
             (Fairness::Fair, TakerStatus::ElementDue) => has_ungranted,
             (Fairness::Fair, _) => has_ungranted && self.takers.is_empty(),
         }
@@ -111,7 +111,7 @@ impl<D: Discipline> State<D> {
         Some(wakeup)
     }
 
-    /// Signals putters after `freed` places have become free, as far as there is room.
+    /// Signals putters after `freed` places have become free, no more than there is room for.
     #[inline]
     pub(super) fn signal_putters(&mut self, freed: usize, fairness: Fairness) -> Wakeups {
         if self.putters.is_empty() {
@@ -154,8 +154,8 @@ impl<D: Discipline> State<D> {
         }
     }
 
-    /// Returns until when a taker has to park for a head that is ready at `head`; `None` if others
-    /// wake in time for it and for what comes after it.
+    /// Returns the time until which a taker has to park, given that the head is ready at `head`;
+    /// `None` if other takers wake in time for the head and for the element after it.
     pub(super) fn unwatched_time(&self, head: Instant) -> Option<Instant> {
         match self.timed_takers.count_by(head) {
             0 => Some(head),
@@ -167,7 +167,7 @@ impl<D: Discipline> State<D> {
         }
     }
 
-    /// Inserts, and signals the taker that this concerns.
+    /// Inserts, and signals a taker if one has to wake for the element.
     #[inline]
     pub(super) fn push(
         &mut self,

@@ -25,7 +25,8 @@ struct TimedTaker {
 pub(super) struct Ticket(u64);
 
 impl TimedTakers {
-    /// Adds a taker, in the place of the later one if there are two: that one wakes all the same.
+    /// Adds a taker, in the place of the later one if there are two: that one still wakes at its
+    /// time.
     pub(super) fn add(&mut self, wakes_at: Deadline) -> Ticket {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;

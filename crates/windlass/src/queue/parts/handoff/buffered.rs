@@ -1,15 +1,15 @@
 //! Hand-off to any of the takers that wait.
 //!
 //! An element is accepted only if a taker waits that no other element was accepted for. It is then
-//! buffered until a taker comes for it: the one that is woken, or one that arrives
-//! sooner, in whose place the woken one waits on. So a burst of elements does not
-//! cost a wake-up each, and short tasks are run by the few threads that are awake.
+//! buffered until a taker removes it: the one that is woken, or one that arrives sooner. In the
+//! second case the woken one finds nothing and waits again. So a burst of elements does not cost a
+//! wake-up each, and short tasks are run by the few threads that are awake.
 //!
 //! The invariants while the lock is free:
 //! - `accepted.len() <= takers.len() + takers_waking`: nothing is accepted without a taker for it.
-//!   A taker that gives up takes an element along if its leaving would otherwise break this.
-//! - if anything is accepted, a taker is waking for it. Whoever has taken an element applies the
-//!   rule of wake-ups again to what is left.
+//!   A taker that gives up removes an element if its leaving would otherwise break this.
+//! - if anything is accepted, a taker is waking for it. A taker that has removed an element applies
+//!   the rule of wake-ups to what is left.
 //! - if a putter waits, an element has been accepted for every taker.
 //! - elements leave in the order in which they were accepted.
 //!
@@ -31,8 +31,8 @@ use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait_with_spin};
 /// Hand-off of each element to any taker that waits.
 pub(crate) struct BufferedHandoff<T> {
     lock: QueueLock<State<T>>,
-    /// Takers that no element has been accepted for, as last left under the lock: an offer that no
-    /// taker waits for takes no lock.
+    /// Takers that no element has been accepted for, as of the last change under the lock. An offer
+    /// that reads zero is rejected without the lock.
     published_free: AtomicUsize,
     /// The number of the newest taker. A taker that spins and reads another number parks.
     newest: AtomicUsize,
@@ -74,7 +74,7 @@ impl<T> State<T> {
         self.accepted.len() > self.takers.len() + self.takers_waking
     }
 
-    /// Signals one more taker if few are waking, measured by how much is accepted.
+    /// Signals one more taker if few are waking, in relation to the number of accepted elements.
     fn signal_taker(&mut self) -> Option<Wakeup> {
         let limit = 1 + self.accepted.len().checked_ilog2()? / 2;
         if self.takers_waking >= limit as usize {

@@ -1,8 +1,8 @@
-//! Hand-off to one certain taker: the oldest or the newest that waits.
+//! Hand-off to a particular taker: the oldest or the newest that waits.
 //!
-//! Whoever finds a thread of the other kind waiting serves it under the lock and proceeds; whoever
-//! does not, waits: a putter with its element, a taker with an empty slot. So an element is always
-//! in exactly one place, and a thread that gives up leaves the wait queue with what it brought.
+//! A thread that finds one of the other kind waiting serves it under the lock and proceeds.
+//! Otherwise it waits: a putter with its element, a taker with an empty slot. So an element is
+//! always in exactly one place, and a putter that gives up gets its element back.
 
 use super::exchange::{Slot, wait_for_item, wait_for_taker};
 use crate::interrupt::Interrupted;
@@ -19,7 +19,8 @@ pub(crate) struct DirectHandoff<T> {
     pub(crate) fairness: Fairness,
 }
 
-/// There are never both takers and putters: the second to come serves the first.
+/// The waiting threads. There are never both takers and putters: the second to arrive serves the
+/// first.
 struct State<T> {
     takers: WaitQueue<Slot<T>>,
     putters: WaitQueue<T>,

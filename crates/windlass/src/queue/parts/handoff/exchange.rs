@@ -1,5 +1,5 @@
-//! How one thread waits for another to exchange an element: a putter with its element, a taker with
-//! an empty slot.
+//! The wait of one thread for another to exchange an element: a putter waits with its element, a
+//! taker with an empty slot.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::queue::parts::queue_lock::QueueLock;
 use crate::sync::{Deadline, Mutex, MutexGuard};
 use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
-/// Where a taker receives its element. Filled under the queue's lock before the taker is signalled.
+/// The slot in which a taker receives its element. Filled under the queue's lock before the taker
+/// is signalled.
 pub(crate) type Slot<T> = Arc<Mutex<Option<T>>>;
 
 /// Waits in the wait queue that `takers` returns until a putter has filled this thread's slot.

@@ -1,7 +1,7 @@
 //! Hand-off: each element goes from a putter to a taker, and none is stored.
 //!
-//! - [`exchange`]: how one thread waits for the other.
-//! - [`DirectHandoff`]: an element goes to one certain taker, the oldest or the newest.
+//! - [`exchange`]: the wait of one thread for the other.
+//! - [`DirectHandoff`]: an element goes to a particular taker, the oldest or the newest.
 //! - [`BufferedHandoff`]: an element goes to any of the takers that wait.
 
 mod buffered;

@@ -17,8 +17,8 @@ pub(super) const UNBOUNDED: usize = usize::MAX;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct TailEnd<S> {
-    /// Elements in the tail as last left under the tail lock: for a consumer that spins, and for
-    /// code that runs under both locks and reads the length.
+    /// Elements in the tail as of the last change under the tail lock. Read by a consumer that
+    /// spins, and by code that runs under both locks and reads the length.
     pub(super) published_len: AtomicUsize,
     /// Whether a consumer spins for elements. It finds what is pushed, and nobody has to be woken.
     pub(super) has_spinning_taker: AtomicBool,

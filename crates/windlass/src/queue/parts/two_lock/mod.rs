@@ -2,30 +2,30 @@
 //!
 //! Producers push to the *tail* under the tail lock. Consumers pop from the *head* under the head
 //! lock. Each end has a sequence of its own; a consumer that finds the head empty takes the tail
-//! lock too and swaps the two sequences. So the locks meet once for a whole batch, and producers
-//! and consumers hardly ever wait for each other. The order is exact: everything in the head is
-//! older than everything in the tail.
+//! lock too and swaps the two sequences. So both locks are held once for a whole batch, and
+//! producers and consumers hardly ever wait for each other. The order is exact: everything in the
+//! head is older than everything in the tail.
 //!
 //! Lock order: head, then tail.
 //!
 //! # Waiting
 //!
-//! - `takers` live with the tail. A taker enqueues itself under the tail lock, having seen both
+//! - `takers` are kept with the tail. A taker enqueues itself under the tail lock, having seen both
 //!   sequences empty under both locks; a producer pushes and signals under the tail lock.
-//! - `putters` live with the head. A putter enqueues itself under the head lock, having seen the
-//!   queue full under both locks; places become free under the head lock only.
+//! - `putters` are kept with the head. A putter enqueues itself under the head lock, having seen
+//!   the queue full under both locks; places become free under the head lock only.
 //!
-//! So each wait is decided and announced under the lock that its signal needs. No signal falls
-//! between the decision and the wait, and no pair of atomics has to be ordered against each other.
+//! So each wait is decided and announced under the lock that its signal needs. No signal is lost
+//! between the decision and the wait, and no two atomics have to be ordered with each other.
 //!
 //! # Wake-ups
 //!
 //! Waking a thread costs a hundred times what an element costs, so not every element wakes one. A
 //! signalled taker is *waking* until it has locked the queue again. While takers are waking,
 //! further elements signal more of them only as the backlog grows: one, and one more each time that
-//! the backlog quadruples. Whoever has woken applies the same rule to what it leaves behind. The
-//! invariant: while there is an element and a parked taker, some taker is waking or spinning. The
-//! same holds for putters and places, one at a time.
+//! the backlog quadruples. A taker that has woken applies the same rule to what it leaves behind.
+//! The invariant: while there is an element and a parked taker, some taker is waking or spinning.
+//! The same holds for putters and places, one at a time.
 //!
 //! # Spinning and yielding
 //!
@@ -34,15 +34,15 @@
 //! So a consumer that has used up a small batch spins for some microseconds before it locks the
 //! tail again ([`BatchSpin`](batch_spin::BatchSpin)): a fast producer has dozens of elements there
 //! by then, and one that is about to push need not wake anybody. While it spins it counts as a
-//! taker that is waking. If it finds the head refilled afterwards, whoever did that has signalled a
-//! taker for what was left, and that one locks the tail.
+//! taker that is waking. If it finds the head refilled afterwards, the consumer that refilled it
+//! has signalled a taker for what was left, and that one locks the tail.
 //!
 //! A taker that finds nothing yields once before it parks. A producer is often ready on the same
-//! core, since schedulers like to wake a thread on the core of its waker; it then pushes without
+//! core, since schedulers tend to wake a thread on the core of its waker; it then pushes without
 //! having to wake anybody. A taker that yields is not counted as waking: parked takers are
-//! signalled as ever.
+//! signalled as usual.
 //!
-//! Both are done only while they pay; see [`AdaptiveSpin`](crate::sync::AdaptiveSpin).
+//! Both are skipped while they do not pay; see [`AdaptiveSpin`](crate::sync::AdaptiveSpin).
 
 mod batch_spin;
 mod ends;

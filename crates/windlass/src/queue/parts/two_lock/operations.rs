@@ -77,7 +77,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLockQueue<S> 
 
     fn retain(&self, keep: &mut dyn FnMut(&S::Item) -> bool) -> Vec<S::Item> {
         self.remove_with(|head, tail| {
-            // All verdicts first: a predicate that panics has changed nothing.
+            // All verdicts first, so that a predicate that panics changes nothing.
             let queued = head.items.iter().chain(tail.items.iter());
             let mut verdicts = queued.map(keep).collect::<Vec<_>>().into_iter();
             let mut removed = head.items.retain(&mut verdicts);
@@ -104,7 +104,7 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLockQueue<S> 
     }
 
     fn len(&self) -> usize {
-        // Without the lock only for code that runs under it: nothing moves meanwhile.
+        // Only code that runs under the lock gets here without it, and then no element moves.
         let tail = self.tail.lock.lock_unless_entered();
         let in_tail = self.tail.published_len.load(Ordering::Relaxed);
         let len = in_tail + self.head.len.load(Ordering::Acquire);

@@ -44,7 +44,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         if self.tail.has_spinning_taker.load(Ordering::Relaxed) {
             return None;
         }
-        // The head is not counted: a taker that pops from it locks the tail next.
+        // The head is not counted: the taker that refilled it signalled another one for the rest.
         tail.signal_taker(len)
     }
 
@@ -68,7 +68,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             if room > 0 {
                 let taker = self.push(&mut tail, || item);
                 drop(tail);
-                // A putter that was signalled for others too signals the next.
+                // While a signalled putter is waking, no other is signalled: so it signals the
+                // next.
                 let putter = head.signal_putter(room - 1);
                 drop(head);
                 drop((taker, putter));

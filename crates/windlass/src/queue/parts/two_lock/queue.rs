@@ -68,7 +68,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         }
     }
 
-    /// Makes sure that the oldest element is in the head. Returns false if there is none.
+    /// Swaps the sequences if the head is empty, so that the oldest element is in the head. Returns
+    /// false if there is none.
     pub(super) fn refill_head(&self, head: &mut Head<S>, tail: &mut Tail<S>) -> bool {
         if head.items.len() == 0 && tail.items.len() > 0 {
             mem::swap(&mut head.items, &mut tail.items);
@@ -90,8 +91,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         tail.items.len() < tail.push_limit
     }
 
-    /// Returns how many more elements there is room for. A queue whose bound was lowered may hold
-    /// more than it.
+    /// Returns how many more elements there is room for; zero if the bound was lowered below the
+    /// length.
     pub(super) fn room(&self, tail: &Tail<S>) -> usize {
         self.tail_capacity().saturating_sub(tail.items.len())
     }
@@ -104,7 +105,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         }
     }
 
-    /// Runs `f`, which may be user code, on both ends; what it removed makes room for putters.
+    /// Runs `f`, which may be user code, on both ends, and signals a putter if there is room
+    /// afterwards.
     pub(super) fn remove_with(
         &self,
         f: impl FnOnce(&mut Head<S>, &mut Tail<S>) -> Vec<S::Item>,

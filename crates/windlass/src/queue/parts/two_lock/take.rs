@@ -19,7 +19,7 @@ pub(super) enum Attempt {
 }
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
-    /// Locks the head; where it is empty after a small batch, spins for elements first.
+    /// Locks the head. If it is empty after a small batch, spins for elements first.
     #[inline(always)]
     fn lock_head(&self) -> HeadGuard<'_, S> {
         let head = self.head.lock.lock();
@@ -45,14 +45,13 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         head
     }
 
-    /// Takes the oldest element. If there is none, calls `if_empty` with both locks, under which
-    /// that is so.
+    /// Takes the oldest element. If there is none, calls `if_empty` with both locks still held.
     ///
-    /// A taker that was signalled, for whose sake others were not, checks both ends and signals the
-    /// next one for what it leaves behind. So does whoever swaps them.
+    /// While a signalled taker is waking, fewer others are signalled. So it locks both ends and
+    /// signals the next one for what it leaves behind. A taker that swaps the ends does the same.
     ///
-    /// The locks are not returned in the place of an element: in a type that can be either, the
-    /// element is moved in the odd portions that both have in common, and each move stalls.
+    /// The locks are passed to a closure instead of being returned: a type that holds either them
+    /// or an element is copied in smaller pieces, and each such copy stalls.
     #[inline(always)]
     pub(super) fn try_take<'a>(
         &'a self,
@@ -121,7 +120,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
 
     /// Pops the oldest element from the head and releases the lock.
     ///
-    /// The element is never taken out of its `Option` on the way: each time it would be copied.
+    /// The element stays in its `Option` on the way: unwrapping it would copy it.
     #[inline(always)]
     fn pop(&self, mut head: HeadGuard<'_, S>) -> Option<S::Item> {
         let item = head.items.pop();
