@@ -1,6 +1,6 @@
 //! Can results be awaited instead of blocked on?
 //!
-//! Yes, with any runtime: a `TaskHandle` is a `Future`. This example has no runtime at all, but a
+//! Yes, with any runtime: a `TaskHandle` is a `Future`. This example uses no runtime, only a
 //! `block_on` of a dozen lines, to show that nothing else is needed.
 
 use std::error::Error;
@@ -35,7 +35,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The length of the Collatz sequence that starts here.
+/// Returns the length of the Collatz sequence that begins with `start`.
 fn steps(start: u64) -> u64 {
     let next = |n: &u64| match n {
         1 => None,

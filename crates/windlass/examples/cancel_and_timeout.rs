@@ -1,8 +1,8 @@
 //! How is a task stopped, and how long does one wait for it?
 //!
-//! Three tools: a timed get, which stops waiting and leaves the task alone; `cancel`, which gives up
-//! the result; `cancel_now`, which also interrupts the code that runs. Interruption is cooperative:
-//! Windlass's own waits end, and code that computes calls `interrupt::check`.
+//! Three tools: `get_timeout` stops waiting and leaves the task running; `cancel` discards the
+//! result; `cancel_now` also interrupts the running code. Interruption is cooperative: it ends waits
+//! of Windlass, and code that computes has to call `interrupt::check`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn primes_below(bound: u32) -> Result<usize, interrupt::Interrupted> {
 fn main() -> Result<(), Box<dyn Error>> {
     let pool = executors::fixed_thread_pool(2)?;
 
-    println!("1. A timed get leaves the task alone; the value can still be had.");
+    println!("1. A timed get leaves the task running; a later join returns the value.");
     let mut slow = pool.submit(|| primes_below(60_000))?;
     if let Err(error) = slow.get_timeout(Duration::from_micros(1)) {
         println!("   after 1 us: {error}");
@@ -47,7 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop(guarded);
     println!("   the task is {:?}", control.state());
 
-    println!("4. invoke_all with a deadline: what is late is cancelled, the rest keeps its value.");
+    println!(
+        "4. invoke_all with a deadline: late tasks are cancelled, the others keep their values."
+    );
     let bounds = [100, u32::MAX, 1_000];
     let bodies = bounds.map(|bound| move || primes_below(bound));
     for (bound, handle) in bounds

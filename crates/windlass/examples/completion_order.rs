@@ -1,8 +1,8 @@
-//! How are results handled as they come, instead of in the order of submission?
+//! How are results handled in order of completion instead of submission?
 //!
 //! With a `CompletionService`: it returns handles in the order in which their tasks complete, so one
-//! slow task does not hold up the results behind it. The same search is done twice: all answers as
-//! they come, and the first good one only.
+//! slow task does not delay the results of others. The mirrors are asked twice: once for all answers,
+//! once for the first success only.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use windlass::{CompletionService, interrupt};
 /// Mirrors that answer after different times; one of them is broken.
 const MIRRORS: [(&str, u64); 4] = [("oslo", 60), ("lima", 20), ("pune", 40), ("kyiv", 5)];
 
-/// Asks a mirror, which takes its time.
+/// Asks a mirror, which answers after `millis`.
 fn ask(mirror: &'static str, millis: u64) -> Result<&'static str, String> {
     let waited = interrupt::sleep(Duration::from_millis(millis));
     waited.map_err(|error| format!("{mirror}: {error}"))?;

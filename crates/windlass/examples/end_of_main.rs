@@ -3,7 +3,7 @@
 //! They are lost, without a message: a Rust process ends with `main`, whatever its other threads do.
 //! (The JVM waits for threads that are not daemons.) Dropping a pool shuts it down, but does not wait.
 //! So close a pool before `main` returns: `close` rejects new tasks and waits for accepted ones. The
-//! guard `CloseOnDrop` does so on every way out, `?` and panics included.
+//! guard `CloseOnDrop` does so on every exit path, `?` and panics included.
 //!
 //! This program runs itself as a child process, with three kinds of `main`.
 

@@ -1,8 +1,8 @@
-//! Fixed or cached: what is the difference between the two pools that everybody starts with?
+//! What is the difference between a fixed and a cached pool?
 //!
-//! The same burst goes to both. The fixed pool has its threads and queues the rest; the cached
-//! pool starts a thread for whatever finds none idle, which is quick for a few short tasks and
-//! ruinous for many long ones.
+//! The same burst of tasks is submitted to both. The fixed pool queues what its threads cannot run
+//! yet. The cached pool starts a thread for each task that finds no idle one, which suits a few
+//! short tasks and exhausts the machine with many long ones.
 
 use std::error::Error;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const TASKS: usize = 40;
 
 /// A task that mostly waits, as one that asks a database does.
 fn ask_the_database() {
-    // An interrupt ends the wait early, which is what an interrupt is for.
+    // An interrupt ends the wait early; there is nothing to clean up.
     let _ = interrupt::sleep(Duration::from_millis(5));
 }
 

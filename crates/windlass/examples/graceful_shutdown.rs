@@ -1,8 +1,8 @@
 //! How does a program end without losing work, and without waiting forever?
 //!
-//! In two steps: `shutdown` rejects new tasks and lets accepted ones finish, for a while;
-//! then `shutdown_now` interrupts what still runs and hands back what never started, to be saved
-//! for the next time.
+//! In two steps: `shutdown` rejects new tasks and lets accepted ones finish, until a time limit;
+//! then `shutdown_now` interrupts what still runs and returns what never started, to be saved or
+//! run elsewhere.
 
 use std::error::Error;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("3. They are run by another pool, and their handles get their results.");
     let other = executors::single_thread_executor();
     for task in left_over {
-        windlass::Executor::execute_task(&other, task)?;
+        other.execute_task(task)?;
     }
     for letter in letters {
         letter.join()?;

@@ -1,11 +1,10 @@
 //! What can be changed while a pool runs, and when does it take effect?
 //!
-//! Everything but the kind of queue. More core workers start at once if there is work for them;
-//! fewer let the surplus go when its keep-alive is over, or at once with `retire_idle`; a lower
-//! maximum retires idle workers immediately.
+//! Everything but the kind of queue. A larger core starts workers at once if tasks are queued. A
+//! smaller core retires surplus workers after their keep-alive, or at once with `retire_idle`. A
+//! lower maximum retires idle workers immediately.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
 use windlass::interrupt;
@@ -29,7 +28,7 @@ fn show(what: &str, pool: &ThreadPoolExecutor) {
     );
 }
 
-/// Waits for a state of the pool; a service would watch its dashboard.
+/// Polls the statistics of the pool until they match `state`.
 fn wait_for(pool: &ThreadPoolExecutor, state: impl Fn(&PoolStats) -> bool) {
     while !state(&pool.stats()) {
         let _ = interrupt::sleep(Duration::from_millis(1));
@@ -67,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     wait_for(&pool, |stats| stats.active_count == 4);
     show("4 core workers start for what is queued:", &pool);
 
-    pool.set_rejection_handler(Arc::new(DiscardPolicy));
+    pool.set_rejection_handler(DiscardPolicy);
     while pool.stats().queue_remaining_capacity != Some(0) {
         submit(&pool);
     }

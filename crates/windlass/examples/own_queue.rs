@@ -1,8 +1,8 @@
 //! How can a pool serve its tenants fairly, when one of them floods it?
 //!
-//! With a queue of your own. A `Discipline` says which task is next, on plain data without any
-//! locks; `Blocking` makes a work queue of it. Here each tenant has a queue, and the queues take
-//! turns, so the tenth task of a flood does not hold up the first one of somebody else.
+//! With a queue of your own. A `Discipline` decides which task is next, on plain data without any
+//! locks; `Blocking` turns it into a work queue. Here each tenant has a queue, and the queues take
+//! turns, so the tenth task of one tenant does not delay the first task of another.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -12,7 +12,7 @@ use windlass::prelude::*;
 use windlass::queue::{Blocking, Discipline};
 use windlass::task::Task;
 
-/// Whose task it is; attached to each task.
+/// The tenant that a task belongs to; attached to each task.
 struct Tenant(&'static str);
 
 fn tenant(task: &Task) -> &'static str {
@@ -20,7 +20,7 @@ fn tenant(task: &Task) -> &'static str {
         .map_or("nobody", |tenant| tenant.0)
 }
 
-/// A queue for each tenant; the first of these queues is served next, and then goes to the end.
+/// One queue per tenant, served round-robin: the first queue is served next and then moves to the end.
 #[derive(Default)]
 struct TakingTurns(VecDeque<(&'static str, VecDeque<Task>)>);
 
@@ -66,7 +66,7 @@ impl Discipline for TakingTurns {
             }
         });
         let Some((number, Some(task), emptied)) = place else {
-            unreachable!("the place is one that `iter` has shown");
+            unreachable!("`at` is a position in `iter`");
         };
         if emptied {
             self.0.remove(number);

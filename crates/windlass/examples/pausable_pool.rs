@@ -1,7 +1,7 @@
 //! How can a pool be paused and resumed?
 //!
-//! With a hook of a few lines: before each task the worker waits until the pool is not paused. It
-//! is the example that the JDK's documentation gives for `beforeExecute`.
+//! With a hook of a few lines: before each task the worker waits until the pool is not paused. The
+//! JDK's documentation has the same example for `beforeExecute`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pause = Arc::new(Pause::default());
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(2)
-        .hooks(Arc::clone(&pause) as Arc<dyn Hooks>)
+        .hooks(Arc::clone(&pause))
         .build()?;
 
     println!("paused; ten tasks are submitted");

@@ -1,4 +1,4 @@
-//! How are tasks run later, again and again, and ended in good order?
+//! How are tasks run later or periodically, and how are they ended?
 //!
 //! A reminder after a delay, a heartbeat at a fixed rate, a job that fails and is reported, a cancel,
 //! and a shutdown that lets delayed tasks run.
@@ -11,7 +11,7 @@ use windlass::prelude::*;
 const TICK: Duration = Duration::from_millis(100);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A failure ends a periodic task. Here nobody has to wait for its handle to learn of it.
+    // A failure ends a periodic task. This handler reports it without anybody waiting for a handle.
     let pool = ScheduledThreadPoolExecutor::builder()
         .name("jobs")
         .core_pool_size(2)
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     heartbeat.cancel();
     println!("the heart beat {} times", heartbeat.runs());
 
-    // What waits for its delay still runs after a shutdown; what repeats would be cancelled.
+    // By default a shutdown lets delayed tasks run, and cancels periodic ones.
     let last = pool.schedule(TICK, || println!("the last task"))?;
     pool.close();
     last.join()?;

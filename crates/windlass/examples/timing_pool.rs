@@ -1,18 +1,17 @@
 //! Where does the time go: in the queue or in the tasks?
 //!
-//! Hooks receive how long each task waited and ran, so a pool that measures itself is a few
-//! lines. Tasks carry a name, set where they are submitted, by which the figures are kept apart.
+//! Hooks receive how long each task waited and ran, so a few lines measure a pool. The figures are
+//! grouped by the name of the task, which is set at submission.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use windlass::pool::{Hooks, Outcome, TaskInfo};
 use windlass::prelude::*;
 
-/// What is known of a task that has ended.
+/// The figures of a task that has ended.
 struct Measured {
     name: String,
     queued: Duration,
@@ -35,7 +34,7 @@ impl Hooks for Timing {
             ran: task.ran_for().unwrap_or_default(),
             failed: outcome.failure().is_some(),
         };
-        // Nobody listens any more when the program ends: then the figure is of no use.
+        // Fails only if the receiver is gone, and then nobody needs the figure.
         let _ = self.0.send(measured);
     }
 
@@ -64,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (report, reports) = channel();
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(2)
-        .hooks(Arc::new(Timing(report)))
+        .hooks(Timing(report))
         .build()?;
     let mut handles = Vec::new();
     for n in 0..60 {
@@ -75,6 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let broken = || "a number".parse::<u64>();
     handles.push(pool.task().name("broken").submit_fallible(broken)?);
     pool.close();
+    // Drops the hooks and with them the sender, which ends the loop below.
     drop(pool);
 
     let mut sums: BTreeMap<String, Sums> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! What is it like to use Windlass? A first minute with a real workload.
+//! A first look at Windlass, with a real workload.
 //!
-//! Two hundred images are made, blurred and hashed on a thread pool. On the way: a bounded queue,
-//! results, a cancelled task, a panic that harms nobody else, a pool that is resized under load,
-//! its statistics, and an orderly shutdown. Every step prints what it does and checks the outcome.
+//! Two hundred images are created, blurred and hashed on a thread pool. It shows a bounded queue,
+//! results, a cancelled task, a panic that affects only its own task, a pool that is resized under
+//! load, its statistics, and an orderly shutdown. Every step prints what it does and checks the outcome.
 //!
 //! Run it with `cargo run --release -p windlass --example tour`.
 
@@ -36,7 +36,7 @@ impl Image {
         Self((0..SIDE * SIDE).map(pixel).collect())
     }
 
-    /// Every pixel becomes the mean of its row neighbours.
+    /// Replaces every pixel by the mean of itself and its row neighbours.
     fn blur(&self) -> Self {
         let mean = |three: &[u8]| {
             let sum: u16 = three.iter().map(|&pixel| u16::from(pixel)).sum();
@@ -56,7 +56,7 @@ impl Image {
     }
 }
 
-/// What is done with each image: some real work for a processor.
+/// Creates, blurs and hashes one image.
 fn process(seed: u32) -> u64 {
     (0..6)
         .fold(Image::make(seed), |image, _| image.blur())
@@ -109,7 +109,7 @@ fn sum(handles: Vec<TaskHandle<u64>>) -> Result<u64, Box<dyn Error>> {
     Ok(total)
 }
 
-/// Stops a task that would run forever.
+/// Cancels a task that would run forever.
 fn cancel_one(pool: &ThreadPoolExecutor) -> Outcome {
     println!("3. A task that never ends is given 20 ms, and then cancelled.");
     let mut endless = pool.submit(|| {
@@ -127,11 +127,11 @@ fn cancel_one(pool: &ThreadPoolExecutor) -> Outcome {
     Ok(())
 }
 
-/// Shows that a panic reaches whoever asks for the result, and nobody else.
+/// Shows that a panic is reported by the task's handle and affects nothing else.
 fn contain_a_panic(pool: &ThreadPoolExecutor) -> Outcome {
-    println!("4. A task panics. Its handle has the message, and the pool goes on.");
-    // Rust reports a panic on standard error, with a backtrace if RUST_BACKTRACE is set, also where
-    // it is caught. That would look like a crash of this program, so it is one line here.
+    println!("4. A task panics. Its handle has the message, and the pool keeps working.");
+    // The default panic hook prints to standard error even if the panic is caught later. That would
+    // look like a crash of this program, so this hook prints one line instead.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| println!("   (a task panics, on purpose)")));
     let broken = pool.submit(|| -> u64 { panic!("this image is broken") })?;
@@ -143,7 +143,7 @@ fn contain_a_panic(pool: &ThreadPoolExecutor) -> Outcome {
     Ok(())
 }
 
-/// Makes the pool larger while it works, and smaller again.
+/// Enlarges the pool while it works, and shrinks it again.
 fn resize_under_load(pool: &ThreadPoolExecutor, expected: u64) -> Outcome {
     println!("5. The same images again; meanwhile the pool gets 6 workers and a longer queue.");
     let mut handles = Vec::new();
@@ -165,7 +165,7 @@ fn resize_under_load(pool: &ThreadPoolExecutor, expected: u64) -> Outcome {
     Ok(())
 }
 
-/// Lets the pool finish what it has, and rejects what comes later.
+/// Shuts the pool down: accepted tasks finish, later ones are rejected.
 fn end(pool: &ThreadPoolExecutor) -> Outcome {
     println!("6. Ten last tasks, then shutdown: they are finished, new ones are rejected.");
     let mut last = Vec::new();
@@ -173,7 +173,7 @@ fn end(pool: &ThreadPoolExecutor) -> Outcome {
         last.push(pool.submit(move || process(seed))?);
     }
     pool.shutdown();
-    // What becomes of a rejected task is up to the handler; this one discards it after a shutdown.
+    // The handler decides what happens to a rejected task; this one discards it after a shutdown.
     let late = pool.submit(|| process(0))?;
     println!("   a late task: {}", late.join().expect_err("too late"));
     pool.close();

@@ -1,7 +1,7 @@
 //! How is a schedule of a month tested in milliseconds?
 //!
-//! With a clock that the test moves. Whatever the pool waits for waits on that clock, so the test
-//! neither sleeps nor guesses, and what it finds is exact to the nanosecond.
+//! With a clock that the test advances. Every wait of the pool uses that clock, so the test neither
+//! sleeps nor guesses, and the times it checks are exact to the nanosecond.
 
 use std::error::Error;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use windlass::prelude::*;
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What is to be tested: a report every six hours, and an invoice at the end of the month.
+/// The code under test: a report every six hours, and an invoice at the end of the month.
 fn schedule_reports(
     pool: &ScheduledThreadPoolExecutor,
     report: impl FnMut() + Send + 'static,
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
     )?;
 
-    // From one wake-up to the next: wait until the worker sleeps, see what it did, move the clock.
+    // From one wake-up to the next: wait until the worker sleeps, read what it sent, advance the clock.
     let patience = Duration::from_secs(10);
     let mut events = Vec::new();
     loop {

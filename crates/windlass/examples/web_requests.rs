@@ -1,8 +1,8 @@
 //! How does a service stay responsive when more requests come in than it can serve?
 //!
-//! With a bounded queue, and by having the thread that accepts requests serve one itself when the
-//! queue is full: while it does so it accepts nothing, and the senders feel it. Nothing is lost,
-//! and memory stays bounded.
+//! With a bounded queue and `CallerRunsPolicy`: when the queue is full, the thread that accepts
+//! requests serves one itself. Meanwhile it accepts nothing, so senders are slowed down. No request
+//! is lost, and memory stays bounded.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use windlass::queue::ArrayBlockingQueue;
 const REQUESTS: usize = 500;
 const WAITING: usize = 16;
 
-/// The work behind a request: its answer is the number of primes below a bound.
+/// Serves a request: counts the primes below a bound.
 fn serve(request: usize) -> usize {
     let bound = 200 + request % 100;
     (2..bound)
