@@ -1,4 +1,4 @@
-//! How worker threads are created.
+//! The creation of worker threads.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! Catching panics of user code.
 //!
-//! Wakers, drops of user values and the like run in the middle of the library's own work. Their
-//! panics are caught and discarded; a panic payload whose own drop panics is leaked rather than
+//! Wakers and drops of user values run in the middle of the library's own operations. Their panics
+//! are caught and discarded; a panic payload whose own drop panics is leaked rather than
 //! dropped again.
 
 use std::any::Any;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::interrupt::{ThreadContext, WakeReason, wait_interrupted};
 use crate::sync::{Deadline, Mutex, MutexGuard};
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a wait that was signalled has to be followed by another try"]
 pub(crate) enum WaitOutcome {

@@ -10,25 +10,25 @@ thread_local! {
     static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
 }
 
-/// The thread was interrupted.
+/// The flag of a thread that was interrupted.
 const INTERRUPT: u8 = 1;
-/// The thread is to check the state of its pool again.
+/// The flag of a thread that has to check the state of its pool again.
 const NUDGE: u8 = 1 << 1;
 
 /// The state that the library keeps for one thread: its parker, and its pending interrupt.
 ///
 /// `flags` are set by anyone and cleared by the thread itself. They are written before the parker's
-/// token and read after it (or on entry to a wait), so an interrupt is seen by
-/// the wait that it should end, whenever it arrives.
+/// token and read after it (or on entry to a wait), so an interrupt is seen by the wait
+/// that it should end, whenever it arrives.
 ///
 /// A *nudge* is an interrupt for idle workers only: a pool sends it to make a waiting worker check
 /// the pool's state again. It ends the waits of a thread that
-/// [accepts nudges](ThreadContext::accept_nudges), as
-/// a worker does while it waits for its next task; for every other wait it is a spurious wake-up.
-/// So a pool can nudge without knowing whether the worker is busy, and no task ever sees it.
+/// [accepts nudges](ThreadContext::accept_nudges), as a worker does while it waits for its next
+/// task; for every other wait it is a spurious wake-up. So a pool can nudge without knowing whether
+/// the worker is busy, and no task ever sees it.
 ///
-/// `signalled` belongs to `waiting`: it is written under the lock of the
-/// structure that the thread waits in.
+/// `signalled` belongs to `waiting`: it is written under the lock of the structure that the thread
+/// waits in.
 pub(crate) struct ThreadContext {
     parker: Arc<Parker>,
     flags: AtomicU8,
@@ -101,7 +101,7 @@ impl ThreadContext {
         self.flags.load(Ordering::Acquire) & INTERRUPT != 0
     }
 
-    /// Clears the interrupt. Returns whether there was one; does not write where there was none.
+    /// Clears the interrupt. Returns whether there was one; does not write if there was none.
     pub(crate) fn take_interrupt(&self) -> bool {
         self.is_interrupted() && self.flags.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0
     }
@@ -111,7 +111,7 @@ impl ThreadContext {
         self.flags.load(Ordering::Acquire) & self.wait_mask.load(Ordering::Relaxed) != 0
     }
 
-    /// Clears what ends a wait of the current thread. Returns whether there was any of it.
+    /// Clears the flags that end a wait of the current thread. Returns whether one was set.
     pub(crate) fn take_wait_interrupt(&self) -> bool {
         let wait_mask = self.wait_mask.load(Ordering::Relaxed);
         if !self.has_wait_interrupt() {
@@ -184,7 +184,7 @@ impl ThreadContext {
     }
 }
 
-/// Why [`ThreadContext::park`] returned.
+/// The reason why [`ThreadContext::park`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum WakeReason {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::context::{ThreadContext, WakeReason};
 use crate::sync::Deadline;
 
-/// A blocking call ended because its thread was interrupted; the flag is clear again.
+/// The error of a blocking call that ended because its thread was interrupted; the flag is clear
+/// again.
 #[doc(alias = "InterruptedException")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -124,6 +125,10 @@ pub fn sleep(time: Duration) -> Result<(), Interrupted> {
 /// # Errors
 ///
 /// [`Interrupted`] if the flag is set on entry or is set meanwhile; it is clear afterwards.
+///
+/// # Deadlocks
+///
+/// Waits forever if nobody unparks or interrupts the thread.
 pub fn park() -> Result<(), Interrupted> {
     park_until(Deadline::Never)
 }

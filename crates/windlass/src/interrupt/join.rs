@@ -141,7 +141,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// A [`JoinHandle::join`] was interrupted; the handle is inside.
+/// The error of a [`JoinHandle::join`] that was interrupted; it holds the handle.
 #[derive(Debug)]
 pub struct JoinInterrupted<T>(JoinHandle<T>);
 

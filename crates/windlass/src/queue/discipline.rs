@@ -55,7 +55,7 @@ pub trait Discipline: Send {
     /// The type of the elements.
     type Item: Send;
 
-    /// Inserts an element. Called only where there is room and the element is admitted.
+    /// Inserts an element. Called only if there is room and the element is admitted.
     fn push(&mut self, item: Self::Item);
 
     /// Removes the element that is next, whatever [`ready_at`](Self::ready_at) returns.
@@ -126,8 +126,8 @@ pub trait Discipline: Send {
         None
     }
 
-    /// Returns the time before which the element after the next must not leave, where that is known
-    /// and there is one.
+    /// Returns the time before which the element after the next must not leave, if there is one and
+    /// the time is known.
     ///
     /// A second taker then parks until that time, so that the taker of the next element need not
     /// wake another one.

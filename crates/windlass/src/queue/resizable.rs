@@ -33,7 +33,7 @@ impl<T: Send> ResizableBlockingQueue<T> {
         Self::bounded(None)
     }
 
-    /// Creates a queue with room for `capacity` elements at first.
+    /// Creates a queue with room for `capacity` elements, until that is changed.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Spinning that stops where it does not pay.
+//! Spinning that is skipped while it does not pay.
 
-/// Decides whether the next spin is worth it, from how the last ones ended.
+/// The decision whether the next spin is worth its cost, from how the last ones ended.
 ///
 /// A thread that spins in vain keeps a core from the thread it has just woken, which then has to be
 /// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin

@@ -177,7 +177,8 @@ impl TestClock {
 
     /// Advances the clock and wakes every thread whose deadline has passed.
     ///
-    /// It does not wait for them to run: wait for the state that they produce.
+    /// It does not wait for them to run: wait for the state that they produce. The clock stops
+    /// about 146 years after its start.
     pub fn advance(&self, by: Duration) {
         let due: Vec<Arc<Parker>> = {
             let mut time = self.0.time.lock();

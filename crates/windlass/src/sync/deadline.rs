@@ -1,4 +1,4 @@
-//! When a wait ends, on the clock of the thread that waits.
+//! The time at which a wait ends, on the clock of the thread that waits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -17,7 +17,7 @@ const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// Why a park ended.
+/// The reason why a park ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum ParkResult {
@@ -27,13 +27,13 @@ pub(crate) enum ParkResult {
     TimedOut,
 }
 
-/// Whether a thread may sleep.
+/// The outcome of [`Parker::announce_sleep`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 enum Announced {
-    /// It may: an `unpark` from now on wakes it.
+    /// The thread may sleep: an `unpark` from now on wakes it.
     Parked,
-    /// It must not: there was a token, which is taken.
+    /// The thread must not sleep: there was a token, which is taken.
     TokenTaken,
 }
 

@@ -1,4 +1,4 @@
-//! What a user has set on a task besides its code.
+//! The attributes that a user can set on a task.
 
 use std::any::Any;
 use std::fmt;

@@ -13,7 +13,7 @@ pub(super) trait Body<T>: Send {
     /// Runs it for the last or only time.
     fn run_once(self) -> Result<T, Failure>;
 
-    /// Runs it without keeping a result, where it can be repeated.
+    /// Runs it without keeping a result, if it can be repeated.
     fn run_again(&mut self) -> Result<(), Failure>;
 
     /// Returns whether bodies of this type have an input of type `I`, where `place` is an `Option<I>`.

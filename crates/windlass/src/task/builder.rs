@@ -1,4 +1,4 @@
-//! Creates tasks: with a name, a priority, an attachment or a handle.
+//! The builder of tasks with a name, a priority, an attachment or a handle.
 
 use std::any::Any;
 use std::fmt;

@@ -1,11 +1,12 @@
 //! The closure, then the result: one allocation for all of a submitted task.
 //!
-//! Who may touch what is decided by the [`State`](super::state::State) alone. The *content* is first the
-//! body. It belongs to the winner of `start`, or, while no thread has started, to the winner of `cancel`,
-//! `withdraw` or `claim`. The runner takes the body out and writes the outcome in its place before it publishes
-//! `DONE` without `CANCELLED` and `CLAIMED`; afterwards the outcome is only read. The winner of `claim`
-//! writes to a separate place, the [`Completion`](super::completion::Completion), before it
-//! publishes `DONE` with `CLAIMED`: so runner and claimer never write to the same place.
+//! The [`State`](super::state::State) alone decides which thread may access what. The *content* is
+//! first the body. It belongs to the winner of `start`, or, while no thread has started, to the
+//! winner of `cancel`, `withdraw` or `claim`. The runner takes the body out and writes the outcome
+//! in its place before it publishes `DONE` without `CANCELLED` and `CLAIMED`; afterwards the
+//! outcome is read in place, or taken by the one owner of the value. The winner of `claim` writes to
+//! a separate place, the [`Completion`](super::completion::Completion), before it publishes `DONE`
+//! with `CLAIMED`: so runner and claimer never write to the same place.
 
 #![expect(
     unsafe_code,

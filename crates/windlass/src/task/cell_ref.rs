@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
 
-/// What a [`Ref`] can refer to.
+/// A type that a [`Ref`] can refer to.
 ///
 /// # Safety
 ///

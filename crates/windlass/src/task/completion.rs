@@ -1,9 +1,9 @@
 //! The outcome of a task that was completed from outside, of any type.
 //!
 //! It lies in the part of a task that most tasks never allocate, which does not know the type of the
-//! result. Who may touch it when is decided by the task's [`State`](super::state::State): the winner of
-//! `claim` writes it before it publishes `DONE` with `CLAIMED`; afterwards it is read in place, or taken
-//! by the one owner of the value.
+//! result. The task's [`State`](super::state::State) decides which thread may access it: the winner
+//! of `claim` writes it before it publishes `DONE` with `CLAIMED`; afterwards it is read in place,
+//! or taken by the one owner of the value.
 
 #![expect(
     unsafe_code,

@@ -19,7 +19,7 @@ use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
 
-/// What can be kept in an [`Erased`].
+/// A value that can be stored in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
     /// Runs it.
     fn run(self) -> RunOutcome;
@@ -88,7 +88,7 @@ impl Erased {
         unsafe { run(&raw mut this.data) }
     }
 
-    /// Runs the value in `slot` where it is, and empties the slot, also if the value panics.
+    /// Runs the value in `slot` in place, and empties the slot, even if the value panics.
     ///
     /// [`Erased::run`] moves the value first. For a worker that would be a copy per task, whose
     /// loads span several recent stores, and processors stall on such loads.

@@ -1,4 +1,4 @@
-//! How a task can end without a value, and why a `get` can return without one.
+//! The errors of tasks: why a task ended without a value, and why a `get` returned without one.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -303,7 +303,7 @@ impl Failure {
         }
     }
 
-    /// Continues the panic with the task's payload, or with a description where there is none.
+    /// Continues the panic with the task's payload, or with a description if there is none.
     ///
     /// # Panics
     ///

@@ -16,7 +16,7 @@ use super::transition::CancelMode;
 use crate::interrupt::{self, Interrupted};
 use crate::sync::Deadline;
 
-/// What the methods of every handle are built on.
+/// The operations on which the methods of every handle are built.
 pub(crate) trait Handle {
     /// Returns the untyped part of the task.
     fn head(&self) -> &Head;

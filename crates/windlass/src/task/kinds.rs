@@ -1,4 +1,4 @@
-//! What a [`Task`](super::Task) can be: a closure, inline or boxed, or a reference to a cell.
+//! The kinds of [`Task`](super::Task): a closure, inline or boxed, or a reference to a cell.
 
 use std::any::Any;
 

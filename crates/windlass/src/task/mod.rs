@@ -11,8 +11,8 @@
 //! [`FutureTask`] is both halves in one shared object, for code that runs tasks itself.
 //!
 //! All handles have the same methods: `id`, `name`, `attachment`, `state`, `is_done`, `is_cancelled`,
-//! `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with a value also `get`,
-//! `get_timeout`, `try_get`, `join`, `share`. Each is a [`Future`].
+//! `cancellation`, `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with
+//! a value also `get`, `get_timeout`, `try_get`, `join`, `share`. Each is a [`Future`].
 
 // The files, lowest first; a file uses only those listed before it.
 //

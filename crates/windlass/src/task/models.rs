@@ -234,7 +234,7 @@ fn a_waker_in_the_place_of_another_is_woken() {
         let runner = spawn(move || task.run());
         let pending = poll(&mut handle, &second).is_pending();
         runner.join().unwrap();
-        // A poll that finds the end may be woken all the same.
+        // A poll that finds the task done may still be woken.
         assert!(second.0.load(Ordering::Acquire) == 1 || !pending);
     });
 }

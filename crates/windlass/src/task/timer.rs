@@ -32,7 +32,7 @@ pub(crate) struct Timer {
     service: Weak<dyn TimerService>,
 }
 
-/// The timer of a cell, where it has one: a [`Timer`], or `()` for a task that is due at once.
+/// The timer of a cell, if it has one: a [`Timer`], or `()` for a task that is due at once.
 pub(super) trait MaybeTimer: Send + Sync + 'static {
     fn timer(&self) -> Option<&Timer>;
 }

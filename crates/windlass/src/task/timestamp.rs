@@ -18,8 +18,8 @@ pub(crate) fn instant(nanos: u64) -> Instant {
     epoch() + Duration::from_nanos(nanos)
 }
 
-/// Returns a time before all that are converted; test clocks start at the machine's time, and so after
-/// it.
+/// Returns the epoch: an hour before the first call, so that times which were read before that call
+/// can be converted too.
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(|| {

@@ -1,6 +1,6 @@
 //! The arguments and the outcomes of the transitions of a task's [`State`](super::state::State).
 
-/// What a cancel does with a body that is running.
+/// The effect of a cancel on a body that is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CancelMode {
     /// It keeps running, undisturbed; its result is dropped.
@@ -9,7 +9,7 @@ pub(crate) enum CancelMode {
     Interrupt,
 }
 
-/// What kind of result a task ends with.
+/// The kind of result that a task ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultKind {
     Value,
@@ -25,7 +25,7 @@ impl ResultKind {
     }
 }
 
-/// What a runner does with its reference to the task.
+/// The use that a runner makes of its reference to the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunnerRef {
     /// It keeps the reference.

@@ -13,7 +13,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch, discard, discard_payload, ignore_panic};
 
-/// Identifies a waker among those that wait for one task.
+/// The key of a waker among those that wait for one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WakerKey(NonZeroU64);
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::sync::Mutex;
 
-/// Counts the drops of its tokens: to show that a value is dropped exactly once.
+/// A counter of the drops of its tokens, to show that a value is dropped exactly once.
 ///
 /// ```
 /// use windlass::testing::DropCounter;

@@ -1,4 +1,4 @@
-//! Which calls an interrupt that is pending on entry ends: the queues differ, as the JDK's do.
+//! The calls that an interrupt pending on entry ends: the queues differ, as the JDK's do.
 
 use super::wait_limit::WaitLimit;
 

@@ -283,7 +283,7 @@ impl<T: Element> Subject<T> {
         }
     }
 
-    /// Creates a queue without room. Returns also what it holds.
+    /// Creates a full queue. Returns it with the numbers of the elements that it holds.
     pub(super) fn full(&self) -> (Queue<T>, Vec<u64>) {
         let held: &[u64] = if self.is_stored() { &[0, 1] } else { &[] };
         let queue = self.with_room(held.len());

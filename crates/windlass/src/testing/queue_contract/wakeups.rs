@@ -36,7 +36,7 @@ fn admit_all<T: Element>(subject: &Subject<T>, queue: &Queue<T>, putters: Vec<Pu
     }
 }
 
-/// Fails unless `removal` admits so many of three putters that wait at a full queue with two
+/// Fails unless `removal` admits `admitted` of three putters that wait at a full queue with two
 /// places.
 fn assert_admits<T: Element>(subject: &Subject<T>, removal: Call<T>, admitted: usize) {
     let (how, remove) = removal;

@@ -10,7 +10,7 @@ use crate::queue::parts::wait_limit::WaitLimit;
 use crate::sync::{Deadline, clock};
 use crate::waiting::{WaitOutcome, wait};
 
-/// What a taker finds at the head.
+/// The state of the head, as a taker finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeadState {
     /// An element that may leave now.

@@ -21,10 +21,10 @@ pub(crate) struct State<D> {
     granted_puts: usize,
 }
 
-/// What a taker did before it checks the queue.
+/// The last event of a taker before it checks the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TakerStatus {
-    /// Nothing yet.
+    /// None: it has just arrived.
     New,
     /// It was signalled; in a fair queue an element is granted to it.
     Signalled,
@@ -36,10 +36,10 @@ pub(super) enum TakerStatus {
     Interrupted,
 }
 
-/// What a putter did before it checks the queue.
+/// The last event of a putter before it checks the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutterStatus {
-    /// Nothing yet.
+    /// None: it has just arrived.
     New,
     /// It was signalled; in a fair queue a place is granted to it.
     Signalled,

@@ -20,7 +20,7 @@ struct TimedTaker {
     wakes_at: Deadline,
 }
 
-/// Identifies one wait.
+/// The id of one wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 

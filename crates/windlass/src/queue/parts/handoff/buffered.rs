@@ -169,7 +169,7 @@ impl<T: Send> BufferedHandoff<T> {
         }
     }
 
-    /// Waits for a signal, spinning at first while no newer taker does.
+    /// Waits for a signal. Spins before it parks, while this is the newest taker.
     fn wait_as_newest<'a>(
         &'a self,
         state: Guard<'a, T>,

@@ -1,8 +1,8 @@
-//! When a consumer spins for the next batch: after a small one, while that pays.
+//! The decision whether a consumer spins for the next batch: after a small one, while that pays.
 
 use crate::sync::AdaptiveSpin;
 
-/// Decides whether a consumer that has used up its batch spins before it fetches the next.
+/// The decision whether a consumer that has used up its batch spins before it fetches the next.
 #[derive(Debug, Default)]
 pub(super) struct BatchSpin {
     /// Whether the last batch was a small one that nobody has spun after yet.

@@ -38,7 +38,7 @@ pub(super) struct HeadEnd<S> {
     pub(super) lock: QueueLock<Head<S>>,
 }
 
-/// What the tail lock guards.
+/// The data that the tail lock guards.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Tail<S> {
@@ -52,7 +52,7 @@ pub(super) struct Tail<S> {
     pub(super) takers_waking: usize,
 }
 
-/// What the head lock guards.
+/// The data that the head lock guards.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Head<S> {
@@ -87,7 +87,7 @@ impl<S> Head<S> {
     }
 }
 
-/// Returns how many takers may be waking for so many elements.
+/// Returns how many takers may be waking while `queued` elements are queued.
 fn max_waking(queued: usize) -> usize {
     1 + queued.ilog2() as usize / 2
 }

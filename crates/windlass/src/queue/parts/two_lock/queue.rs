@@ -33,8 +33,8 @@ pub(super) type TailGuard<'a, S> = MutexGuard<'a, Tail<S>>;
 pub(super) type HeadGuard<'a, S> = MutexGuard<'a, Head<S>>;
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
-    /// Creates a queue of two sequences: the tail, with what is queued at first, and an empty one
-    /// for the head.
+    /// Creates a queue of two sequences: the tail, with the initial elements, and an empty one for
+    /// the head.
     pub(crate) fn new(
         tail: S,
         empty: S,

@@ -7,10 +7,10 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Deadline, spin_until, yield_now};
 use crate::waiting::{WaitOutcome, wait};
 
-/// What a taker did before it tries to take.
+/// The last event of a taker before it tries to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// Nothing yet.
+    /// None: this is its first attempt.
     First,
     /// It found nothing, and yielded.
     AfterYield,
