@@ -1,4 +1,4 @@
-//! How work gets into the pool: into the deque of the calling worker, or into the injector.
+//! Admission of work: into the deque of the calling worker, or into the injector.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use super::local::Local;
 use super::shared::{Accepted, Shared};
 
 impl Shared {
-    /// Queues work as if from outside, and has it run; returns it if the pool is shut down.
+    /// Queues work in the injector, and wakes a worker; returns the work if the pool is shut down.
     ///
-    /// If the pool is to have no workers, the current thread runs it.
+    /// If the pool has a parallelism of zero, the current thread runs it.
     pub(super) fn submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
         let accepted = self.inject(work)?;
         self.notify_work();
@@ -19,8 +19,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Pushes work to the deque of the calling worker, also in a pool that is shut down; submits it
-    /// elsewhere.
+    /// Pushes work to the deque of the calling worker, also in a pool that is shut down. On other threads
+    /// it submits the work.
     pub(super) fn push_or_submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
         let external = Local::with(|local| match local {
             Some(local) if local.is_of(self) => {

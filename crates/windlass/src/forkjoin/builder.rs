@@ -98,8 +98,8 @@ impl Builder {
         self
     }
 
-    /// Sets what completes the [`TaskBuilder`] of each submitted closure: a name, a priority, an
-    /// attachment.
+    /// Sets a function that adds to the [`TaskBuilder`] of each submitted closure: a name, a priority,
+    /// an attachment.
     #[doc(alias = "newTaskFor")]
     pub fn prepare_tasks(
         mut self,
@@ -116,17 +116,17 @@ impl Builder {
         self
     }
 
-    /// Creates the pool. It has no threads yet; it reads the clock of the current thread.
+    /// Creates the pool, without threads. It uses the clock of the current thread.
     ///
     /// # Errors
     ///
-    /// [`ParallelismError`].
+    /// [`ParallelismError`] if the parallelism is not between 1 and 32767.
     pub fn build(self) -> Result<ForkJoinPool, ParallelismError> {
         check(self.parallelism)?;
         Ok(self.build_unchecked())
     }
 
-    /// Creates the pool, also one that is to have no workers.
+    /// Creates the pool, without checking the parallelism, which may be zero.
     pub(super) fn build_unchecked(self) -> ForkJoinPool {
         let factory = self.factory.unwrap_or_else(|| {
             Arc::new(match &self.name {
@@ -157,7 +157,7 @@ impl ForkJoinPool {
     ///
     /// # Errors
     ///
-    /// [`ParallelismError`].
+    /// [`ParallelismError`] if it is not between 1 and 32767.
     pub fn new(parallelism: usize) -> Result<Self, ParallelismError> {
         Self::builder().parallelism(parallelism).build()
     }

@@ -1,4 +1,4 @@
-//! The common pool, and the free `join`, which runs there if no other pool is at hand.
+//! The common pool, and the free function `join`, which uses it outside of other pools.
 
 use std::sync::OnceLock;
 
@@ -47,6 +47,10 @@ fn setting(name: &str) -> Option<usize> {
 /// Runs both closures, potentially in parallel, and returns both results.
 ///
 /// On a worker of a pool it runs in that pool; elsewhere in the [common pool](ForkJoinPool::common).
+///
+/// # Panics
+///
+/// If a closure panics, after both have ended.
 ///
 /// ```
 /// use windlass::forkjoin::join;

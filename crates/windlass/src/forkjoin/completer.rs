@@ -1,8 +1,8 @@
-//! Completer trees: the end of the children completes the parent.
+//! Completer trees: the completion of its children completes a parent.
 //!
-//! A [`Node`] counts how many children it still waits for. Whoever ends calls
-//! [`try_complete`](Node::try_complete): that decrements the count of the node, and at zero calls its
-//! [`Completer::on_completion`] and goes on with its parent. No thread waits anywhere in the tree; only
+//! A [`Node`] counts how many completions it still waits for. When its work ends, it calls
+//! [`try_complete`](Node::try_complete): that decrements the count, or, if the count is zero, calls
+//! [`Completer::on_completion`] and continues with the parent. No thread waits anywhere in the tree; only
 //! the [`Root`] can be waited for.
 
 use std::fmt;
@@ -72,7 +72,7 @@ pub trait Completer: Send + Sync {
         let _ = (node, caller);
     }
 
-    /// Called once when the node, or one below it, has failed. `true` fails the parent too.
+    /// Called once when the node, or one below it, has failed; returns whether the parent fails too.
     ///
     /// `caller` is the node whose failure led here: a child, or the node itself.
     #[doc(alias = "onExceptionalCompletion")]
@@ -137,7 +137,7 @@ impl Node {
 
     /// Forks the node's work, to be run by this or another worker.
     ///
-    /// The tree is cancelled if the work is never run, because the pool is shut down or stopped.
+    /// If the work is never run, because the pool is shut down or stopped, the tree is cancelled.
     pub fn fork(&self) {
         let rejected = self.submit();
         drop(rejected);
@@ -154,7 +154,7 @@ impl Node {
         WaiterId::of(&*self.0)
     }
 
-    /// Runs the node's work here and now.
+    /// Runs the node's work on the current thread; does nothing if the node has ended.
     pub fn compute(&self) {
         if self.0.end.is_done() {
             return;
@@ -201,8 +201,8 @@ impl Node {
         }
     }
 
-    /// Decrements the count; at zero calls [`Completer::on_completion`] instead and goes on with the
-    /// parent. The root is then complete.
+    /// Decrements the count. If it is zero, calls [`Completer::on_completion`] instead and continues
+    /// with the parent; after that of the root, the tree is complete.
     pub fn try_complete(&self) {
         self.complete_upwards(Node::call_on_completion);
     }
@@ -233,8 +233,8 @@ impl Node {
         catch(|| self.0.completer.on_completion(self, caller)).map_err(Failure::from_panic)
     }
 
-    /// Completes the node whatever its count: calls [`Completer::on_completion`] and goes on with the
-    /// parent. Returns false if the node has ended already.
+    /// Completes the node regardless of its count: calls [`Completer::on_completion`] and continues
+    /// with the parent. Returns false if the node has already ended.
     pub fn complete(&self) -> bool {
         if self.0.end.is_done() {
             return false;

@@ -5,20 +5,20 @@
 //! | state | who may touch the value |
 //! |---|---|
 //! | empty | the owner, which may fill it |
-//! | full | whoever changes the state |
+//! | full | the thread that changes the state by a compare-exchange |
 //! | taken | the thief that changed it from full, until it stores empty |
 //!
 //! Full and taken carry the position of the value. Positions count on from lap to lap, so a late thief
-//! cannot mistake a value of the next lap for the one that it read about. A full slot also carries
-//! whether its value is a join job: a leapfrogging thief wants nothing else, and no thread may read a
+//! cannot mistake a value of the next lap for the one whose state it has read. A full slot also carries
+//! whether its value is a join job: a leapfrogging thief steals only those, and no thread may read a
 //! value before claiming it.
 //!
 //! The owner fills the slot at `bottom` and pops the one below it. Thieves claim the slot at `top`;
-//! whoever finds that slot taken advances `top`. Since thieves claim in order, they hold the newest
+//! a thief that finds that slot taken advances `top`. Since thieves claim in order, they hold the newest
 //! value only if they have claimed all others.
 //!
-//! A push needs no read-modify-write, a pop needs one. What does not fit into the ring overflows into
-//! a list behind a lock.
+//! A push needs no read-modify-write operation, a pop needs one. Values that do not fit into the ring
+//! go to an overflow list under a lock.
 
 #![expect(
     unsafe_code,
@@ -46,7 +46,7 @@ pub(super) enum LocalOrder {
     Fifo,
 }
 
-/// Slots of the ring; so few in models that it overflows.
+/// The number of slots of the ring; small in models, so that it overflows.
 const CAPACITY: usize = if cfg!(any(loom, shuttle)) { 2 } else { 256 };
 
 /// The state of an empty slot. The other states are a position and one of the tags below.
@@ -65,20 +65,20 @@ const fn is_full(state: usize) -> bool {
     state & FULL == FULL
 }
 
-/// What a deque has to know of its values.
+/// A property of values that thieves can filter by.
 pub(super) trait DequeItem {
-    /// Returns whether this is the job of a join, which the join waits for.
+    /// Returns whether this is the job of a join.
     fn is_join_job(&self) -> bool;
 }
 
-/// What a thief accepts.
+/// The values that a thief accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StealFilter {
     Any,
     JoinJob,
 }
 
-/// A slot on a cache line of its own, if it holds a piece of work.
+/// A slot, aligned to a cache line.
 #[repr(align(64))]
 struct Slot<T> {
     state: AtomicUsize,
@@ -220,8 +220,8 @@ impl<T: DequeItem> Inner<T> {
         let bottom = self.bottom.load(Ordering::Acquire);
         let top = self.top.load(Ordering::Acquire);
         let between = bottom.wrapping_sub(top);
-        // More than fit means less than zero: a thief has advanced past what was pushed after `bottom`
-        // was read, or past what the owner is popping in vain.
+        // A difference above the capacity is a negative one: after `bottom` was read, a thief has
+        // advanced `top` past a later push, or past a value that the owner tried to pop.
         let in_ring = if between > self.slots.len() {
             0
         } else {
@@ -234,8 +234,8 @@ impl<T: DequeItem> Inner<T> {
 impl<T> Drop for Inner<T> {
     fn drop(&mut self) {
         for slot in &self.slots {
-            // A swap instead of a load: the models do not know the ordering of `Arc`'s count, and a
-            // read-modify-write always sees the newest state.
+            // A swap instead of a load: loom does not model the ordering of `Arc`'s count, and a
+            // read-modify-write always reads the newest state.
             if is_full(slot.state.swap(EMPTY, Ordering::Acquire)) {
                 // SAFETY: no owner and no thief is left.
                 drop(unsafe { slot.take() });
@@ -244,7 +244,7 @@ impl<T> Drop for Inner<T> {
     }
 }
 
-/// The owner's side, used by one thread at a time (it is not `Sync`).
+/// The owner's end of the deque, used by one thread at a time (it is not `Sync`).
 pub(super) struct Deque<T> {
     inner: Arc<Inner<T>>,
     order: LocalOrder,
@@ -305,7 +305,7 @@ impl<T: Send + DequeItem> Deque<T> {
         let bottom = inner.bottom.load(Ordering::Relaxed);
         let newest = bottom.wrapping_sub(1);
         let slot = inner.slot(newest)?;
-        // Before the claim: a thread that then finds the slot empty does not count it as queued.
+        // Stored before the claim: a thread that then finds the slot empty does not count it as queued.
         inner.bottom.store(newest, Ordering::Relaxed);
         if !Self::claim(slot, newest) {
             inner.bottom.store(bottom, Ordering::Relaxed);
@@ -337,7 +337,7 @@ impl<T: Send + DequeItem> Deque<T> {
     }
 }
 
-/// The thieves' side.
+/// The thieves' end of the deque.
 #[derive(Clone)]
 pub(super) struct Stealer<T>(Arc<Inner<T>>);
 

@@ -1,4 +1,4 @@
-//! Takes tasks out that have not started.
+//! Removal of tasks that have not started.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ impl Shared {
         tasks
     }
 
-    /// Takes all tasks out of injector and deques. Jobs end up in the injector: a thread waits for
-    /// each, with the job on its stack.
+    /// Takes all tasks from the injector and the deques. Jobs are moved to the injector and still run,
+    /// since a thread waits for each.
     pub(super) fn take_tasks(&self, state: &mut State) -> Vec<Task> {
         let workers = self.roster.snapshot();
         let deques = workers.iter().map(|worker| &worker.stealer);

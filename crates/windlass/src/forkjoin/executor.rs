@@ -1,4 +1,4 @@
-//! The public face of the fork-join pool.
+//! The public type of the fork-join pool.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -29,10 +29,11 @@ use crate::unwind::ignore_panic;
 ///
 /// # Blocking
 ///
-/// The pool does not replace workers whose wait it does not know of: when all wait for a lock, a queue
-/// or a [`TaskHandle`](crate::task::TaskHandle), nothing else runs, and if that is what they wait for,
-/// they wait forever. Wait inside [`blocking`](super::blocking) or
-/// [`managed_block`](super::managed_block) instead. Joins and scopes need neither.
+/// The pool cannot detect a worker that waits for a lock, a queue or a
+/// [`TaskHandle`](crate::task::TaskHandle), and does not replace it. When all workers wait in this way,
+/// no task runs; if they wait for a queued task, they wait forever. Wait inside
+/// [`blocking`](super::blocking) or [`managed_block`](super::managed_block) instead. Joins and scopes
+/// need neither.
 ///
 /// Clones refer to the same pool; when the last one is dropped the pool is shut down, without waiting.
 ///
@@ -49,7 +50,7 @@ use crate::unwind::ignore_panic;
 #[derive(Clone)]
 pub struct ForkJoinPool(Arc<Handle>);
 
-/// What the clones share; workers do not, so its drop means that no user is left.
+/// Shared by the clones but not by workers, so that it is dropped with the last clone.
 struct Handle {
     shared: Arc<Shared>,
     is_common: bool,
@@ -83,7 +84,12 @@ impl ForkJoinPool {
 
     /// Runs both closures, potentially in parallel, and returns both results.
     ///
-    /// Outside the pool, the calling thread waits while a worker runs them.
+    /// Outside the pool, the calling thread waits while a worker runs them; if the pool is shut down, it
+    /// runs them itself.
+    ///
+    /// # Panics
+    ///
+    /// If a closure panics, after both have ended.
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -94,7 +100,12 @@ impl ForkJoinPool {
         join_in(self.shared(), a, b)
     }
 
-    /// Runs `body` on this thread and what it spawns in the pool; all have ended when this returns.
+    /// Runs `body` on this thread, and the closures that it spawns in the pool; all have ended when this
+    /// returns.
+    ///
+    /// # Panics
+    ///
+    /// If `body` or a spawned closure panics, after all have ended.
     pub fn scope<'env, F, R>(&self, body: F) -> R
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -102,7 +113,11 @@ impl ForkJoinPool {
         scope::scope(self.shared(), body)
     }
 
-    /// Runs the closure on a worker and waits for it.
+    /// Runs the closure on a worker and waits for it; runs it on this thread if the pool is shut down.
+    ///
+    /// # Panics
+    ///
+    /// If the closure panics.
     pub fn install<F, R>(&self, body: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -115,12 +130,20 @@ impl ForkJoinPool {
         }
     }
 
-    /// Runs the task on a worker and waits for it.
+    /// Runs the task on a worker, as [`install`](Self::install), and returns its result.
+    ///
+    /// # Panics
+    ///
+    /// If the task panics.
     pub fn invoke<K: RecursiveTask>(&self, task: K) -> K::Output {
         self.install(|| task::compute(task))
     }
 
     /// Runs all tasks, potentially in parallel, and returns all results in order.
+    ///
+    /// # Panics
+    ///
+    /// If a task panics, after all have ended.
     pub fn invoke_tasks<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
         self.install(|| task::all(self.shared(), tasks))
     }
@@ -163,7 +186,7 @@ impl ForkJoinPool {
     ///
     /// # Errors
     ///
-    /// [`ParallelismError`], and nothing is changed.
+    /// [`ParallelismError`] if it is not between 1 and 32767; nothing is changed.
     pub fn set_parallelism(&self, parallelism: usize) -> Result<usize, ParallelismError> {
         Ok(self.shared().set_parallelism(check(parallelism)?))
     }
@@ -183,10 +206,10 @@ impl ForkJoinPool {
     }
 
     /// Waits until nothing is queued and no thread runs work, no longer than `timeout`; returns whether
-    /// it is so.
+    /// that is the case.
     ///
-    /// The calling thread runs queued work meanwhile. A worker of the pool does only that, and returns
-    /// true when it finds nothing more.
+    /// The calling thread runs queued work meanwhile. A worker of the pool only runs queued work,
+    /// regardless of the timeout, and returns true when it finds no more.
     pub fn await_quiescence(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(timeout);
         let helped = Local::with(|local| {
@@ -212,18 +235,18 @@ impl ForkJoinPool {
         self.shared().await_quiescence(deadline)
     }
 
-    /// Takes out a task that was submitted from outside and has not started.
+    /// Removes a task that was submitted from outside the pool and has not started.
     pub fn poll_submission(&self) -> Option<Task> {
         self.shared().take_submitted_task()
     }
 
-    /// Takes out all tasks that have not started, submitted and forked.
+    /// Removes all tasks that have not started, submitted and forked.
     #[doc(alias = "drainTasksTo")]
     pub fn drain_tasks(&self) -> Vec<Task> {
         self.shared().drain()
     }
 
-    /// Submits the task as if from outside, wherever this is called.
+    /// Submits the task to the injector, also on a worker of the pool.
     ///
     /// # Errors
     ///
@@ -232,7 +255,7 @@ impl ForkJoinPool {
         self.accepted(self.shared().submit(Work::task(task)))
     }
 
-    /// Submits the task and wakes no worker for it: it runs when a worker next looks for work.
+    /// Submits the task without waking a worker: it runs when a worker next searches for work.
     ///
     /// # Errors
     ///
@@ -298,7 +321,7 @@ impl Executor for ForkJoinPool {
 }
 
 impl ExecutorService for ForkJoinPool {
-    /// Accepts nothing more and runs what is queued. Does nothing to the common pool.
+    /// Stops accepting tasks; queued tasks still run. Has no effect on the common pool.
     fn shutdown(&self) {
         if !self.0.is_common {
             self.shared().shutdown();
@@ -307,11 +330,11 @@ impl ExecutorService for ForkJoinPool {
 
     /// Returns the tasks that have not started, submitted and forked, and interrupts those that run.
     ///
-    /// The handle of a returned task stays pending until the task is run or dropped. Both sides of
-    /// joins and what scopes have spawned still run: threads wait for them. What running tasks fork
-    /// from now on is run only if they join it, and cancelled otherwise.
+    /// The handle of a returned task stays pending until the task is run or dropped. The closures of
+    /// joins and scopes still run, since threads wait for them. Tasks that running tasks fork from now
+    /// on run only if they are joined, and are cancelled otherwise.
     ///
-    /// Does nothing to the common pool.
+    /// Has no effect on the common pool.
     fn shutdown_now(&self) -> Vec<Task> {
         if self.0.is_common {
             return Vec::new();
@@ -336,7 +359,7 @@ impl ExecutorService for ForkJoinPool {
         self.shared().termination.wait(timeout)
     }
 
-    /// Shuts down and waits for termination. Does nothing to the common pool.
+    /// Shuts down and waits for termination. Has no effect on the common pool.
     fn close(&self) {
         if self.0.is_common {
             return;

@@ -1,4 +1,4 @@
-//! Threads from outside that wait for a job of theirs in the pool.
+//! Waits of threads that are not workers of the pool, for a job in the pool.
 
 use std::panic;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Shared {
                 }
             }
         };
-        // A worker of another pool that waits here is blocked as far as its own pool is concerned.
+        // A worker of another pool counts as blocked in that pool while it waits here.
         Local::with(|local| match local {
             Some(local) => local.while_blocked(wait),
             None => wait(),

@@ -33,14 +33,15 @@ impl<T: Send + 'static> ForkHandle<T> {
         Self { handle, shared }
     }
 
-    /// Waits until the task is done, in whatever way; interrupts do not end the wait and stay pending.
+    /// Waits until the task has completed, failed or been cancelled; interrupts do not end the wait and
+    /// stay pending.
     #[doc(alias = "quietlyJoin")]
     pub fn wait_uninterruptibly(&self) {
         self.wait_uninterruptibly_by(Deadline::Never);
     }
 
-    /// Waits until the task is done, in whatever way, but no longer than `timeout`; returns whether it is
-    /// done. Interrupts do not end the wait and stay pending.
+    /// Waits until the task has completed, failed or been cancelled, no longer than `timeout`; returns
+    /// whether it is done. Interrupts do not end the wait and stay pending.
     #[doc(alias = "quietlyJoinUninterruptibly")]
     pub fn wait_timeout_uninterruptibly(&self, timeout: Duration) -> bool {
         self.wait_uninterruptibly_by(Deadline::after(timeout))
@@ -65,8 +66,8 @@ impl<T: Send + 'static> ForkHandle<T> {
         self.handle.complete(Err(failure))
     }
 
-    /// Takes the task back, if it is the one that this worker has forked last and no thread has started
-    /// it. In async mode it need not be the last.
+    /// Takes the task back, if it is the newest in this worker's deque. In async mode it can be any task
+    /// in the deque.
     ///
     /// # Errors
     ///
@@ -107,7 +108,7 @@ impl<T: Send + 'static> ForkHandle<T> {
         let id = self.id();
         match local.take_newest_if(|work| work.is_task(id)) {
             Some(own) => local.run(own),
-            // It lies under newer forks, or a thief has it and has not started it.
+            // It is below newer forks, or a thief has taken and not started it.
             None => self.run_here(local),
         }
         let runner = || {

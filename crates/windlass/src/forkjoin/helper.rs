@@ -1,4 +1,4 @@
-//! Threads from outside that run work of the pool for a time.
+//! Threads that are not workers of the pool and temporarily run its work.
 
 use std::sync::Arc;
 

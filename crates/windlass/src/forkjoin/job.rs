@@ -1,4 +1,4 @@
-//! The unit of work in deques and injector: a task, or a job whose waiter holds it on its stack.
+//! The unit of work in deques and injector: a task, or a job of a join or a scope.
 
 #![expect(
     unsafe_code,
@@ -86,9 +86,9 @@ impl WaiterId {
     }
 }
 
-/// A job that lives elsewhere, and until it has been run.
+/// A reference to a job on a stack or in a box.
 ///
-/// Whoever creates one makes sure that it is run once and that the job lives until then.
+/// Its creator guarantees that it is run once and that the job is alive until then.
 #[derive(Clone, Copy)]
 pub(super) struct JobRef {
     job: *const (),
@@ -120,7 +120,7 @@ impl JobRef {
         unsafe { (self.dispatch)(self.job, Dispatch::Run(thief)) }
     }
 
-    /// Leaves the job to its owner, which waits for it.
+    /// Returns the job to its owner, which waits for it and then runs it.
     ///
     /// # Safety
     ///
@@ -155,8 +155,8 @@ type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 
 /// A closure on the stack of the thread that will wait for it.
 ///
-/// Whoever runs the job takes `body` and writes `outcome`, once, before it sets the latch. Afterwards
-/// both belong to the owner. If the job was returned, the body is still there.
+/// The thread that runs the job takes `body` and writes `outcome`, once, before it sets the latch.
+/// Afterwards both belong to the owner. If the job was returned, `body` is still set.
 pub(super) struct StackJob<F, R> {
     pub(super) latch: Latch,
     /// The worker that runs the job, from which the owner may steal; none if that worker's deque

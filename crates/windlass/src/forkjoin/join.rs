@@ -1,13 +1,13 @@
 //! Runs two closures, potentially in parallel, on borrowed data.
 //!
-//! While the second closure runs, the first is a job on the worker's stack, in a list that only this
-//! worker sees. It is shared only if a worker would take it, and then the worker's oldest job is: the
-//! largest piece. Otherwise the join costs a push and a pop on a private list; or not even that, when
-//! enough jobs are on it.
+//! While the second closure runs, the first is a job on the worker's stack, in a list that is private to
+//! the worker. Jobs are shared only if a worker would take one, and then the oldest is, which is the
+//! largest piece of work. Otherwise the join costs a push and a pop on the private list, or not even
+//! that if the list has enough jobs.
 //!
-//! The worker takes a shared job back if no other has it, wherever in its deque it lies. If a thief has
+//! The worker takes a shared job back if it is still in its deque, at any position. If a thief has taken
 //! it, the worker *leapfrogs*: it steals from that thief, and only jobs of joins that the thief has
-//! entered since. Those are parts of what the worker waits for. If there is none, another worker
+//! entered since. Those are parts of the job that the worker waits for. If there is none, another worker
 //! replaces it while it sleeps. It never runs unrelated work, not even its own. What the thief has
 //! forked, spawned or submitted is unrelated: nothing guarantees that it ends before the job does.
 
@@ -19,7 +19,7 @@ use super::local::Local;
 use super::shared::Shared;
 use crate::unwind::{catch, discard_payload};
 
-/// With so many private jobs and no worker that would take one, another would be of no use.
+/// The number of private jobs from which on a join adds none, unless a worker would take one.
 const ENOUGH: usize = 3;
 
 /// Runs both closures on a worker of the pool and returns both results.
@@ -130,7 +130,7 @@ fn both<RA, RB>(ra: thread::Result<RA>, rb: thread::Result<RB>) -> (RA, RB) {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 enum Awaited {
-    /// No other thread has run it, and this one has it again.
+    /// No other thread has run it, and this thread has taken it back.
     TakenBack,
     /// Another thread has run it.
     Done,
@@ -164,7 +164,7 @@ where
 /// there was one.
 ///
 /// `runner` returns the index of that worker while it runs it. It is called again after the steal:
-/// if the runner has gone on to something else, the stolen job may belong to that, and is returned.
+/// if the runner runs other work by then, the stolen job may belong to that, and is returned.
 pub(super) fn leapfrog(local: &Local, runner: impl Fn() -> Option<usize>) -> bool {
     let Some(index) = runner() else { return false };
     let workers = local.shared.roster.snapshot();

@@ -20,7 +20,7 @@ const OPEN: u8 = 0;
 const AWAITED: u8 = 1;
 const SET: u8 = 2;
 
-/// Set once, awaited by the one thread that owns it.
+/// A latch that is set once and awaited by the one thread that owns it.
 ///
 /// `owner` is written by the owning thread before it publishes `AWAITED`, and read by the setter
 /// after it has read `AWAITED`; the owner does not touch it again before `SET`.
@@ -29,10 +29,10 @@ pub(super) struct Latch {
     owner: UnsafeCell<Option<Arc<ThreadContext>>>,
 }
 
-// SAFETY: `owner` is handed over by the store of `AWAITED` and the load that reads it.
+// SAFETY: the store of `AWAITED`, and the load that reads it, order the accesses to `owner`.
 unsafe impl Sync for Latch {}
 
-/// What [`Latch::register`] found.
+/// The outcome of [`Latch::register`].
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Registered {

@@ -1,4 +1,4 @@
-//! The thread-local side of a worker, and how code that runs on the worker finds it.
+//! The thread-local part of a worker, and the access to it from code that runs on the worker.
 
 #![expect(
     unsafe_code,
@@ -23,15 +23,15 @@ const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
 }
 
-/// The thread-local side of a worker. It lives on the stack of the worker's thread while that runs
+/// The thread-local part of a worker. It is on the stack of the worker's thread while that runs
 /// tasks.
 pub(super) struct Local {
     pub(super) shared: Arc<Shared>,
     pub(super) worker: Arc<WorkerInfo>,
     pub(super) deque: Deque<Work>,
     pub(super) context: Arc<ThreadContext>,
-    /// Jobs of the joins that this worker is in, oldest first. No other thread sees them: one is moved
-    /// to the deque only if a worker would take it.
+    /// Jobs of the joins that this worker is in, oldest first. Other threads cannot access them: one is
+    /// moved to the deque only if a worker would take it.
     private_jobs: RefCell<VecDeque<JobRef>>,
     /// The length of `private_jobs`, cheap enough to read for every join.
     private_len: Cell<usize>,
@@ -40,17 +40,17 @@ pub(super) struct Local {
     /// The last snapshot of the roster, and its epoch.
     victims: RefCell<Option<(usize, Arc<Workers>)>>,
     kind: Kind,
-    /// How many pieces of work this thread is in, one inside the other.
+    /// The nesting depth of the work that this thread runs.
     depth: Cell<usize>,
-    /// How many waits this thread is in, one inside the other; it counts as blocked once.
+    /// The nesting depth of this thread's waits; it counts as blocked once.
     waits: Cell<usize>,
 }
 
-/// What becomes of the tasks that a worker takes in its loop.
+/// What a worker does with the tasks that it takes in its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TaskPolicy {
     Run,
-    /// The pool stops: they were forked after `shutdown_now`.
+    /// Cancels them: they were forked after `shutdown_now`.
     Cancel,
 }
 
@@ -78,7 +78,7 @@ impl Local {
         }
     }
 
-    /// Creates the local side of a thread from outside that helps.
+    /// Creates the local part of a thread that is no worker and runs work of the pool.
     pub(super) fn helper(
         shared: &Arc<Shared>,
         worker: &Arc<WorkerInfo>,
@@ -86,13 +86,13 @@ impl Local {
     ) -> Self {
         Self {
             kind: Kind::Helper,
-            // The thread is inside code of its own.
+            // The thread is inside its own code.
             depth: Cell::new(1),
             ..Self::new(shared, worker, deque)
         }
     }
 
-    /// Makes this the local side of the current thread while `f` runs.
+    /// Makes this the local part of the current thread while `f` runs.
     pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Leave(*const Local);
         impl Drop for Leave {
@@ -104,11 +104,11 @@ impl Local {
         f()
     }
 
-    /// Runs `f` with the local side of the current thread, if it is a worker.
+    /// Runs `f` with the local part of the current thread, if it is a worker.
     #[inline]
     pub(super) fn with<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
-        // SAFETY: set by `enter` on this thread, and reset before the `Local` is gone.
+        // SAFETY: set by `enter` on this thread, and reset before the `Local` is dropped.
         f(unsafe { local.as_ref() })
     }
 
@@ -118,13 +118,13 @@ impl Local {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// Returns how many join jobs no other thread sees yet.
+    /// Returns the number of private join jobs.
     #[inline]
     pub(super) fn private_len(&self) -> usize {
         self.private_len.get()
     }
 
-    /// Adds a join job that no other thread sees yet.
+    /// Adds a private join job.
     pub(super) fn push_private(&self, job: JobRef) {
         self.change_private(|jobs| jobs.push_back(job));
     }
@@ -164,15 +164,16 @@ impl Local {
         self.shared.notify_work();
     }
 
-    /// Takes work of this waiter out of the worker's own deque; all else stays there.
+    /// Takes work of this waiter from the worker's own deque; other work stays there.
     pub(super) fn take_for(&self, waiter: WaiterId) -> Option<Work> {
         self.take_if(|work| work.is_for(waiter))
     }
 
-    /// Takes wanted work out of the worker's own deque: the first that the owner would pop.
+    /// Takes work for which `wanted` returns true from the worker's own deque: the first that the owner
+    /// would pop.
     ///
-    /// What has to be popped before it is pushed again; thieves do not see it briefly. In a FIFO deque
-    /// other wanted work comes first afterwards.
+    /// Work that has to be popped before it is pushed back; thieves cannot steal it meanwhile. In a FIFO
+    /// deque, other work for which `wanted` returns true is first afterwards.
     pub(super) fn take_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let first = self.deque.pop()?;
         if wanted(&first) {
@@ -202,7 +203,8 @@ impl Local {
         taken
     }
 
-    /// Takes the newest work out of the worker's own deque if it is wanted.
+    /// Takes the newest work from the worker's own deque if `wanted` returns true for it; in FIFO order,
+    /// any such work.
     pub(super) fn take_newest_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         if self.shared.config.order == LocalOrder::Fifo {
             return self.take_if(wanted);
@@ -252,8 +254,8 @@ impl Local {
 
     /// Steals from the workers of the last snapshot of the roster, if it is still current.
     ///
-    /// The deque of a worker that is just being listed may be missed: a worker that finds nothing
-    /// reads the newest list before it sleeps.
+    /// It may miss the deque of a worker that is being added. That is harmless: before it sleeps, a
+    /// worker reads the newest list.
     fn steal_from_snapshot(&self, first: usize) -> Option<Work> {
         let epoch = self.shared.roster.epoch();
         let mut victims = self.victims.borrow_mut();
@@ -280,10 +282,10 @@ impl Local {
         found
     }
 
-    /// Returns what is to become of tasks that this worker takes from now on.
+    /// Returns whether this worker runs or cancels the tasks that it takes from now on.
     ///
     /// Read before the task is taken: a task that was queued before the pool stopped is run by the
-    /// worker that has it, or handed back by `shutdown_now`, but never cancelled.
+    /// worker that has taken it, or returned by `shutdown_now`, but never cancelled.
     #[inline]
     pub(super) fn task_policy(&self) -> TaskPolicy {
         if self.shared.is_stopping() {
@@ -293,7 +295,7 @@ impl Local {
         }
     }
 
-    /// Runs all that is in the worker's own deque, at the top of its loop.
+    /// Runs all work in the worker's own deque, at the top of its loop.
     ///
     /// One `catch_unwind` covers all tasks until one panics.
     pub(super) fn run_own(&self) {
@@ -318,7 +320,7 @@ impl Local {
                 ignore_panic(|| task.abandon(Cancellation::Shutdown));
             }
             Work::Task(task, _) => {
-                // The interrupt of the preceding task; but that of `shutdown_now` is for this one.
+                // Clears an interrupt of the preceding task; one of `shutdown_now` stays pending.
                 if self.context.take_interrupt() && self.shared.is_stopping() {
                     self.context.set_interrupted();
                 }
@@ -360,14 +362,14 @@ impl Local {
         }
         let thief = (!self.has_older_work()).then_some(self.worker.index);
         self.depth.set(self.depth.get() + 1);
-        // SAFETY: whoever takes a reference out of a deque or list runs it, once.
+        // SAFETY: a thread that takes a reference from a deque or list runs it, once.
         unsafe { job.run(thief) };
         self.depth.set(self.depth.get() - 1);
     }
 
-    /// Leaves a join job that this worker has stolen to its owner.
+    /// Returns a join job that this worker has stolen to its owner.
     pub(super) fn return_job(&self, job: JobRef) {
-        // SAFETY: whoever takes a reference out of a deque or list runs or returns it, once.
+        // SAFETY: a thread that takes a reference from a deque or list runs or returns it, once.
         unsafe { job.return_to_owner() };
     }
 
@@ -379,7 +381,7 @@ impl Local {
         has_private || !self.deque.is_empty()
     }
 
-    /// Shows others which task this worker runs, until the guard is dropped.
+    /// Publishes which task this worker runs, until the guard is dropped.
     #[inline]
     fn show(&self, id: u64) -> Shown<'_> {
         let shown = if self.has_older_work() { 0 } else { id };
@@ -409,8 +411,8 @@ impl Local {
         }
     }
 
-    /// Clears the interrupt of the preceding task, and sets one if the pool stops: so does every task
-    /// start. Returns whether one was pending.
+    /// Clears the interrupt of the preceding task, and sets one if the pool stops. Returns whether one
+    /// was pending.
     fn reset_interrupt(&self) -> bool {
         let pending = self.context.take_interrupt();
         if self.shared.is_stopping() {

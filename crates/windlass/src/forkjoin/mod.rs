@@ -4,16 +4,18 @@
 //!
 //! # Waiting while joining
 //!
-//! A worker that joins runs what it waits for, if that has not started, or else a side of a join inside
-//! it; otherwise another worker replaces it while it sleeps. It never runs unrelated work, and what was
-//! only started inside is unrelated, since nothing there waits for it. So a lock that is held across a
-//! join cannot meet a task that wants the same lock on the same thread, as can happen with
-//! [rayon](https://docs.rs/rayon), whose workers run whatever they find while they wait.
+//! A worker that joins a task runs the task itself if no thread has started it. Otherwise it runs
+//! closures of joins that the task has entered, since the task waits for those. If there are none, it
+//! sleeps, and another worker replaces it. It never runs unrelated work; tasks that the joined task has
+//! only forked or spawned count as unrelated, since the joined task may end before they do. So a worker
+//! that holds a lock across a join never runs another task that takes the same lock. That can happen
+//! with [rayon](https://docs.rs/rayon), whose workers run any work while they wait.
 //!
 //! # Panics
 //!
-//! Both sides of a [`join`](fn@join) and all that a [`scope`](ForkJoinPool::scope) has spawned run to their
-//! ends; then the first panic is resumed.
+//! Both closures of a [`join`](fn@join) and all closures that a [`scope`](ForkJoinPool::scope) has
+//! spawned run to their ends; then a panic is resumed. If both closures of a join panic, it is that of
+//! the first. In a scope it is that of the body, or else the earliest of the spawned closures.
 
 // # Map
 //
@@ -29,8 +31,9 @@
 // | splitting and waiting | `join`; `scope`; `blocker`; `handle`: of a forked task; `task`: `RecursiveTask` |
 // | from outside | `stats`; `drain`; `shutdown`; `parallelism`; `executor`: the public face; `builder`; `common`; `completer` |
 //
-// One knot is cut by a pointer: `worker` runs tasks, tasks push, a push may start a worker, and that runs
-// `worker`. So `spawn` calls the run loop through `shared::RunWorker`, which `builder` fills in.
+// One cycle is broken by a function pointer: `worker` runs tasks, tasks push work, a push may start a
+// worker, and that runs `worker`. So `spawn` calls the run loop through `shared::RunWorker`, which
+// `builder` sets.
 
 mod admission;
 mod blocker;

@@ -58,7 +58,7 @@ fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
         let theirs = Work::Job(job.as_ref());
         let runner = thread::Builder::new().spawn(move || {
             if let Work::Job(job) = theirs {
-                // SAFETY: the owner keeps the job until its latch is set, and runs it not.
+                // SAFETY: the owner keeps the job until its latch is set, and does not run it.
                 unsafe { job.run(None) };
             }
         });

@@ -1,4 +1,4 @@
-//! How many workers a pool may have.
+//! The number of workers of a pool, and its limits.
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +31,7 @@ pub(super) fn check(parallelism: usize) -> Result<usize, ParallelismError> {
     }
 }
 
-/// Returns how many threads the machine runs at a time, as far as a pool can use them.
+/// Returns how many threads the machine runs at a time, but no more than a pool can have.
 pub(super) fn available_parallelism() -> usize {
     crate::sync::available_parallelism().min(MAX_WORKERS)
 }

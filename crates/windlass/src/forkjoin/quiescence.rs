@@ -1,4 +1,4 @@
-//! Quiescence: nothing is queued and no thread runs work. After a shutdown it is the end.
+//! Quiescence: nothing is queued and no thread runs work. After a shutdown it leads to termination.
 
 use super::shared::Shared;
 use super::state::{RunState, State};
@@ -18,8 +18,8 @@ impl Shared {
     /// Checks whether the pool has become quiescent, signals those that wait for it, and advances a
     /// pool that was shut down.
     ///
-    /// Called after every change that may be the last: a worker falls asleep or retires, a helper
-    /// leaves, a queued task is taken out.
+    /// Called after every change that can make the pool quiescent: a worker falls asleep or retires, a
+    /// helper ends, a queued task is removed.
     pub(super) fn try_terminate(&self, mut state: MutexGuard<'_, State>) {
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let mut sleepers = Vec::new();

@@ -1,7 +1,7 @@
-//! Who works here: the list of workers that thieves choose their victims from.
+//! The list of workers, from which thieves choose their victims.
 //!
 //! The list is immutable and replaced as a whole when a worker starts or retires. The epoch counts the
-//! replacements, so that a worker can keep a snapshot and reuse it while the epoch stands.
+//! replacements, so that a worker can reuse its snapshot until the epoch changes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::task::TaskId;
 
-/// The list of workers, and what retired ones have done.
+/// The list of workers, and the steals of retired ones.
 pub(super) struct Roster {
     listed: Mutex<Listed>,
     epoch: AtomicUsize,
@@ -20,7 +20,7 @@ pub(super) struct Roster {
 
 struct Listed {
     workers: Arc<Workers>,
-    /// The steals of workers that are not listed any more.
+    /// The steals of workers that are no longer listed.
     retired_steals: u64,
 }
 
@@ -54,7 +54,7 @@ impl Roster {
         self.replace(&mut listed, workers);
     }
 
-    /// Takes a worker off the list. It steals nothing more, so its steals are counted once.
+    /// Removes a worker from the list. It steals no more, so its steals are counted once.
     pub(super) fn remove(&self, worker: &Arc<WorkerInfo>) {
         let mut listed = self.listed.lock();
         let mut workers = listed.workers.0.clone();
@@ -90,7 +90,8 @@ impl Workers {
         self.0.iter().map(|worker| &**worker)
     }
 
-    /// Steals the oldest work of a worker. The victim at this place is tried first.
+    /// Steals the oldest work of a worker. The victim at index `first`, modulo the number of workers, is
+    /// tried first.
     pub(super) fn steal(&self, first: usize) -> Option<Work> {
         let count = self.0.len();
         (0..count).find_map(|offset| self.0[(first % count + offset) % count].stealer.steal())
@@ -112,7 +113,7 @@ impl Workers {
     }
 }
 
-/// One worker, as the others see it.
+/// The part of a worker that other threads access.
 #[derive(Debug)]
 pub(super) struct WorkerInfo {
     /// Unique among all workers that the pool has and had.

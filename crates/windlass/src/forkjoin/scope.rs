@@ -35,10 +35,10 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What the jobs of a scope share. The last job may still use it when the scope has returned.
+/// The state that the jobs of a scope share. The last job may still use it when the scope has returned.
 struct ScopeState {
     shared: Arc<Shared>,
-    /// The body of the scope, and the spawned closures, as far as they have not ended.
+    /// The number of closures that have not ended: the body of the scope and the spawned ones.
     pending: AtomicUsize,
     /// Set by the last of them.
     latch: Latch,

@@ -1,7 +1,7 @@
-//! What the workers and users of one fork-join pool share.
+//! The state that the workers and users of a fork-join pool share.
 //!
-//! Everything cold is under one lock, [`State`]. The hot parts are not: each worker's deque, and the
-//! lock-free half of [`Sleep`]. The [`Roster`] has a lock of its own, taken alone or inside that of the
+//! Everything off the hot path is under one lock, [`State`]. The hot parts are not: each worker's
+//! deque, and the lock-free half of [`Sleep`]. The [`Roster`] has a lock of its own, taken alone or inside that of the
 //! state.
 
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::{discard, ignore_panic};
 
-/// Called with the failure of a task that has no handle.
+/// A function that is called with the failure of a task that has no handle.
 pub(super) type UncaughtHandler = Arc<dyn Fn(&Failure) + Send + Sync>;
 
-/// Completes the builder of each submitted closure's task.
+/// A function that adds to the builder of each submitted closure's task.
 pub(super) type PrepareTasks = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 /// The run loop of a worker.
 ///
-/// A pointer, because the code that starts a worker lies below the run loop: the loop runs tasks, tasks
+/// A function pointer, since `worker` depends on the code that starts workers: the loop runs tasks, tasks
 /// fork, and a fork may start a worker.
 pub(super) type RunWorker = fn(&Arc<Shared>, &Arc<WorkerInfo>, Deque<Work>);
 
-/// What is fixed when a pool is built.
+/// The configuration that is fixed when a pool is built.
 pub(super) struct Config {
     pub(super) name: Arc<str>,
     pub(super) order: LocalOrder,
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     pub(super) roster: Roster,
     pub(super) sleep: Sleep,
-    /// How much was ever submitted, for workers that spin for more.
+    /// The number of submissions so far; workers spin on it.
     submission_count: AtomicUsize,
     /// A copy of [`State::run_state`], written under its lock, for readers without it.
     run_state: AtomicU8,
@@ -58,12 +58,12 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
 }
 
-/// Who runs what was submitted.
+/// Which thread runs submitted work.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
     ByWorkers,
-    /// The pool has no workers and is not to have any: the submitter runs it.
+    /// The pool has a parallelism of zero: the submitter runs it.
     WithoutWorkers,
 }
 
@@ -122,7 +122,7 @@ impl Shared {
         })
     }
 
-    /// Returns how much was ever submitted.
+    /// Returns the number of submissions so far.
     pub(super) fn submission_count(&self) -> usize {
         self.submission_count.load(Ordering::Relaxed)
     }
@@ -153,7 +153,7 @@ impl Shared {
         self.roster.snapshot().steal(0)
     }
 
-    /// Reports a failure that no handle will.
+    /// Calls the uncaught handler with a failure that no handle receives.
     pub(super) fn report(&self, failure: Failure) {
         if let Some(uncaught) = &self.config.uncaught {
             ignore_panic(|| uncaught(&failure));
@@ -163,7 +163,7 @@ impl Shared {
 }
 
 impl Drop for Shared {
-    /// Cancels what no worker could be started for.
+    /// Cancels submitted tasks for which no worker could be started.
     fn drop(&mut self) {
         let injector = std::mem::take(&mut self.lock().injector);
         for task in injector.into_iter().filter_map(Work::into_task) {

@@ -1,4 +1,4 @@
-//! How a pool is ended from outside.
+//! Shutdown, orderly and immediate.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use super::state::RunState;
 use crate::task::{Cancellation, Task};
 
 impl Shared {
-    /// Accepts nothing more; what is queued is run.
+    /// Stops accepting work; queued work still runs.
     pub(super) fn shutdown(self: &Arc<Self>) {
         let mut state = self.lock();
         let run_state = state.run_state.max(RunState::Shutdown);
         self.set_run_state(&mut state, run_state);
         self.try_terminate(state);
-        // Workers that could not be started earlier get another chance.
+        // Tries again to start workers that could not be started earlier.
         self.wake_for_queued();
     }
 

@@ -17,7 +17,8 @@
 //!
 //! The two fences are totally ordered. If the left one is first, the worker's reads see the push, and it
 //! does not sleep. If the right one is first, the pushing thread reads `wakeable` as not zero and wakes a
-//! worker. Without either fence both may read the old value: the work is queued and no worker comes for it.
+//! worker. Without either fence both may read the old value: the work stays queued while the worker
+//! sleeps.
 //!
 //! The injector needs no such argument: it is changed under the same lock as the census. A worker that
 //! blocks inside a task makes room for a replacement, and so follows the right column as well
@@ -25,10 +26,10 @@
 //!
 //! # What a wake-up means
 //!
-//! Whoever wakes a sleeper takes it off the list, under the lock, and unparks it after. A worker that
-//! returns from parking and finds itself still listed was not woken by the protocol and parks again, or
-//! retires if its time is up. One woken worker wakes the next if it finds more work than it takes
-//! (`Shared::notify_more`): a chain that ends where the work does, instead of a herd.
+//! A thread that wakes a sleeper removes it from the list, under the lock, and then unparks it. A worker
+//! that returns from parking and is still listed was not woken by the protocol: it parks again, or
+//! retires if its keep-alive time is over. A woken worker that leaves work queued wakes the next one
+//! (`Shared::notify_more`). So as many workers wake as there is work, not all at once.
 
 use std::sync::Arc;
 
@@ -86,13 +87,13 @@ impl Sleep {
         result
     }
 
-    /// Takes the worker off the list that fell asleep last; the caller unparks it.
+    /// Removes the worker that fell asleep last from the list; the caller unparks it.
     #[must_use]
     pub(super) fn pop_sleeper(&self, census: &mut Census) -> Option<Arc<WorkerInfo>> {
         self.update(census, |census| census.sleeping.pop())
     }
 
-    /// Takes all sleeping workers off the list; the caller unparks them.
+    /// Removes all sleeping workers from the list; the caller unparks them.
     #[must_use]
     pub(super) fn take_sleepers(&self, census: &mut Census) -> Vec<Arc<WorkerInfo>> {
         self.update(census, |census| std::mem::take(&mut census.sleeping))
@@ -103,8 +104,8 @@ impl Sleep {
         self.update(census, |census| census.sleeping.push(Arc::clone(worker)));
     }
 
-    /// Parks the calling worker, which is [enlisted](Self::enlist), until it is woken, but not if work is queued, and not
-    /// beyond the deadline.
+    /// Parks the calling worker, which is [enlisted](Self::enlist), until it is woken or the deadline
+    /// has passed; returns at once if work is queued.
     pub(super) fn wait(
         &self,
         state: &Mutex<State>,
@@ -170,7 +171,7 @@ mod models {
     use crate::sync::{Deadline, Mutex, model, thread};
     use crate::task::Task;
 
-    /// One worker that exists and is awake, beside a thread that queues work for it.
+    /// The state shared by one worker, which is awake, and a thread that queues work for it.
     struct Pair {
         sleep: Sleep,
         state: Mutex<State>,
@@ -202,7 +203,7 @@ mod models {
         }
     }
 
-    fn beside<T: Send + 'static>(
+    fn spawn_with<T: Send + 'static>(
         pair: &Arc<Pair>,
         body: impl FnOnce(&Pair) -> T + Send + 'static,
     ) -> thread::JoinHandle<T> {
@@ -216,7 +217,7 @@ mod models {
         model(|| {
             let deque = Deque::new(LocalOrder::Lifo);
             let pair = Pair::new(&deque);
-            let sleeper = beside(&pair, |pair| {
+            let sleeper = spawn_with(&pair, |pair| {
                 pair.worker.set_context(ThreadContext::current());
                 pair.sleep
                     .enlist(&mut lock(&pair.state).census, &pair.worker);
@@ -239,7 +240,7 @@ mod models {
         model(|| {
             let deque = Deque::new(LocalOrder::Lifo);
             let pair = Pair::new(&deque);
-            let blocker = beside(&pair, |pair| {
+            let blocker = spawn_with(&pair, |pair| {
                 pair.sleep.block(&pair.state, || pair.has_queued())
             });
             deque.push(Work::task(Task::new(|| ())));

@@ -1,4 +1,4 @@
-//! Workers come and go: woken, started, replaced while they block, retired.
+//! Wakes, starts and retires workers, and replaces those that block.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ impl Shared {
         }
     }
 
-    /// Wakes a worker for what is still queued, after work was taken: each woken worker wakes the
-    /// next, and the chain ends where the work does.
+    /// Wakes a worker if work is still queued, after the caller has taken some. So each woken worker
+    /// wakes the next, until no work is queued.
     pub(super) fn notify_more(self: &Arc<Self>) {
         if self.sleep.must_wake() && (self.roster.has_queued() || !self.lock().injector.is_empty())
         {
@@ -42,7 +42,7 @@ impl Shared {
         }
     }
 
-    /// Wakes or starts as many workers as there is queued work, as far as there are any.
+    /// Wakes or starts workers, one for each piece of queued work, until none can be woken or started.
     pub(super) fn wake_for_queued(self: &Arc<Self>) {
         let queued = self.lock().injector.len() + self.roster.snapshot().queued();
         for _ in 0..queued {
@@ -84,13 +84,13 @@ impl Shared {
                 std::mem::replace(&mut census.parallelism, parallelism)
             })
         };
-        // Sleeping workers check whether they are too many; missing ones are started.
+        // Woken workers retire if there are too many; missing ones are started.
         self.wake_all();
         self.wake_for_queued();
         former
     }
 
-    /// Starts a worker, which the state permits.
+    /// Starts a worker. The caller has checked that the state permits it.
     fn start_worker(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         self.sleep
             .update(&mut state.census, |census| census.live += 1);
@@ -128,7 +128,7 @@ impl Shared {
     }
 }
 
-/// What a worker's thread runs; if it never does, the worker is uncounted again.
+/// The body of a worker's thread; if it is dropped without being run, the worker is uncounted again.
 struct WorkerStart {
     shared: Arc<Shared>,
     worker: Option<(Arc<WorkerInfo>, Deque<Work>)>,

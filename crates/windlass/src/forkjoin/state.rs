@@ -1,6 +1,7 @@
 //! The part of a pool that is under one lock: its run state, the injector, the workers by what they do.
 //!
-//! Nothing here is hot, and nothing here acts: the methods decide, those who hold the lock act.
+//! None of this is on a hot path. The methods only answer questions about the state; their callers wake
+//! and start threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl RunState {
     }
 }
 
-/// What is under the pool's lock.
+/// The state under the pool's lock.
 pub(super) struct State {
     pub(super) run_state: RunState,
     /// Work from outside the pool, oldest first.
@@ -70,7 +71,7 @@ impl State {
     pub(super) fn may_start_worker(&self) -> bool {
         let may_run = match self.run_state {
             RunState::Running | RunState::Shutdown => true,
-            // What is left are jobs, and a thread waits for each.
+            // Only jobs are left, and a thread waits for each.
             RunState::Stop => !self.injector.is_empty(),
             RunState::Terminated => false,
         };
@@ -105,11 +106,11 @@ impl State {
 /// workers can be woken.
 #[derive(Debug)]
 pub(super) struct Census {
-    /// Workers that sleep for lack of work, the last to fall asleep last.
+    /// Workers that sleep because they found no work, in the order in which they fell asleep.
     pub(super) sleeping: Vec<Arc<WorkerInfo>>,
     /// Workers that exist or are being started.
     pub(super) live: usize,
-    /// Of those, the ones that wait inside a task for other threads.
+    /// The live workers that wait inside a task for other threads.
     pub(super) blocked: usize,
     pub(super) parallelism: usize,
     /// How many workers beyond the parallelism may replace blocked ones.

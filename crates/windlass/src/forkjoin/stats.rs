@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 
-/// The figures of a fork-join pool at one time.
+/// A snapshot of the figures of a fork-join pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkJoinStats {
@@ -10,9 +10,9 @@ pub struct ForkJoinStats {
     pub parallelism: usize,
     /// Workers that exist or are being started.
     pub pool_size: usize,
-    /// Workers that do not sleep for lack of work.
+    /// Workers that are not asleep.
     pub active_thread_count: usize,
-    /// Of those, the ones that are not blocked inside a task.
+    /// Active workers that are not blocked inside a task.
     pub running_thread_count: usize,
     /// Work that was run by another thread than the one that forked or submitted it.
     pub steal_count: u64,

@@ -16,8 +16,8 @@ use crate::thread_factory::DefaultThreadFactory;
 
 /// A computation that splits itself into smaller ones.
 ///
-/// For ports of Java's `RecursiveTask` and `RecursiveAction` (`Output = ()`), and for tasks that
-/// carry state. Closures with [`join`](fn@super::join) are shorter and may borrow.
+/// Meant for ports of Java's `RecursiveTask` and `RecursiveAction` (`Output = ()`), and for tasks with
+/// state. Closures with [`join`](fn@super::join) are shorter and may borrow.
 ///
 /// ```
 /// use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask};
@@ -70,11 +70,19 @@ impl<'a> Cx<'a> {
     }
 
     /// Runs both tasks, potentially in parallel, and returns both results.
+    ///
+    /// # Panics
+    ///
+    /// If a task panics, after both have ended.
     pub fn join<A: RecursiveTask, B: RecursiveTask>(&self, a: A, b: B) -> (A::Output, B::Output) {
         join_in(&self.local.shared, || compute(a), || compute(b))
     }
 
     /// Runs all tasks, potentially in parallel, and returns all results in order.
+    ///
+    /// # Panics
+    ///
+    /// If a task panics, after all have ended.
     pub fn invoke_all<K: RecursiveTask>(&self, tasks: Vec<K>) -> Vec<K::Output> {
         all(&self.local.shared, tasks)
     }
@@ -84,14 +92,14 @@ impl<'a> Cx<'a> {
         run_until_idle(self.local);
     }
 
-    /// Takes out the next task of this worker's own deque, without running it.
+    /// Removes the next task of this worker's own deque, without running it.
     #[must_use]
     #[doc(alias = "pollNextLocalTask")]
     pub fn poll_next_local(&self) -> Option<Task> {
         self.local.take_if(|work| !work.is_job())?.into_task()
     }
 
-    /// Takes out a task without running it: from this worker, another one, or the submissions.
+    /// Removes a task without running it: of this worker, of another one, or from the injector.
     #[must_use]
     #[doc(alias = "pollTask")]
     pub fn poll_task(&self) -> Option<Task> {
@@ -148,8 +156,8 @@ pub(super) fn compute<K: RecursiveTask>(task: K) -> K::Output {
     })
 }
 
-/// Runs a task that was handed back on a thread that is no worker, as the only thread of a pool of its
-/// own.
+/// Runs a task, which was rejected or returned, on a thread that is no worker, as the only thread of a
+/// temporary pool.
 #[cold]
 fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
     let config = Config {
@@ -186,7 +194,7 @@ pub(super) fn all<K: RecursiveTask>(shared: &Arc<Shared>, mut tasks: Vec<K>) -> 
     tasks.into_iter().map(compute).collect()
 }
 
-/// Runs the worker's own work and what it can find elsewhere, until there is nothing.
+/// Runs the worker's own work, stolen work and submissions, until it finds none.
 pub(super) fn run_until_idle(local: &Local) {
     while let Some(work) = local.deque.pop().or_else(|| local.find_work()) {
         local.run(work);

@@ -11,7 +11,8 @@ use super::sleep::Awake;
 use crate::interrupt::ThreadContext;
 use crate::sync::{AdaptiveSpin, Deadline, spin_until};
 
-/// Runs the worker's own work, then stolen work, then submissions; sleeps; retires.
+/// Runs the loop of a worker: its own work, then stolen work, then submissions. If there is none, the
+/// worker sleeps, and retires after its keep-alive time.
 pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) {
     shared.clock.adopt();
     worker.set_context(ThreadContext::current());
@@ -47,14 +48,14 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
     });
 }
 
-/// What a worker that found nothing does next.
+/// The next action of a worker that has found no work.
 enum Idle {
     Run(Work),
     Search,
     Retire,
 }
 
-/// Puts a worker that found nothing to sleep, until it is woken or its keep-alive is over.
+/// Puts a worker that has found no work to sleep, until it is woken or its keep-alive time is over.
 fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>) -> Idle {
     let mut state = shared.lock();
     if let Some(work) = state.injector.pop_front() {
@@ -76,9 +77,10 @@ fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>) -> Idle {
     }
 }
 
-/// A worker that has run a submission spins briefly for the next one, while that pays: it takes less
-/// than falling asleep and being woken. After stolen work it does not spin: nothing counts the forks,
-/// and a thread that forks wakes a worker itself.
+/// The spin of a worker that has run a submission and waits briefly for the next one.
+///
+/// A short spin costs less than falling asleep and being woken; it stops when it rarely succeeds. After
+/// stolen work the worker does not spin: forks are not counted, and a thread that forks wakes a worker.
 #[derive(Debug, Default)]
 struct SubmissionSpin {
     /// Submissions run since the last spin, without stolen work in between.
@@ -87,7 +89,7 @@ struct SubmissionSpin {
 }
 
 impl SubmissionSpin {
-    /// Spins until there is something; returns whether there is.
+    /// Spins until `has_come` returns true, for a bounded number of rounds; returns whether it did.
     fn finds(&mut self, has_come: impl Fn() -> bool) -> bool {
         let rounds = match std::mem::take(&mut self.submissions) {
             0 => return false,

@@ -61,7 +61,7 @@ fn submissions_from_several_threads_and_a_stop() {
             }
         });
         stopper.join().unwrap();
-        // Each was refused, handed back or run; nothing is cancelled.
+        // Each was rejected, returned or run; none is cancelled.
         assert_eq!(ledger.close_fork_join(&pool).unrun, 0);
     });
 }

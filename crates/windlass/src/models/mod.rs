@@ -4,8 +4,8 @@
 //! Each scenario records what it submits to a pool in a ledger, and checks that at the end. So three
 //! properties are checked in every schedule:
 //!
-//! - A task that was accepted ran exactly once, or was handed back whole: the ledger runs what came back,
-//!   and then each task has run once, unless its handle reports that it was cancelled.
+//! - A task that was accepted ran exactly once, or was returned: the ledger runs the returned tasks, and
+//!   then each task has run once, unless its handle reports that it was cancelled.
 //! - No task waits while a worker sleeps that could run it: tasks that meet at a [`Rendezvous`] need a
 //!   worker each, and one that is left alone deadlocks the model.
 //! - The counters are exact when the pool has ended.
@@ -26,14 +26,14 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, thread};
 use crate::task::{Task, TaskHandle, TaskId, TaskState};
 
-/// What was submitted to one pool, and what came back.
+/// The tasks that were submitted to one pool, and those that it returned.
 #[derive(Clone, Default)]
 struct Ledger(Arc<Mutex<Records>>);
 
 #[derive(Default)]
 struct Records {
     sent: Vec<Entry>,
-    /// Rejected or handed back.
+    /// Rejected or returned.
     back: Vec<Task>,
     refused: u64,
 }
@@ -118,7 +118,7 @@ impl Ledger {
         taken.count()
     }
 
-    /// Records what the pool has handed back.
+    /// Records tasks that the pool has returned.
     fn take_back(&self, tasks: impl IntoIterator<Item = Task>) {
         self.0.lock().back.extend(tasks);
     }
@@ -157,7 +157,7 @@ impl Ledger {
         self.close()
     }
 
-    /// Runs what came back, and checks that every task has ended in one way.
+    /// Runs the returned tasks, and checks that every task has ended in one way.
     fn close(&self) -> Account {
         let records = std::mem::take(&mut *self.0.lock());
         let ran = records.sent.iter().map(Entry::runs).sum();

@@ -36,17 +36,17 @@ fn tasks_of_several_producers(queue: impl BlockingQueue<Task> + 'static) {
     ledger.close_pool(&pool);
 }
 
-/// Two workers that have slept get two tasks that need both of them.
+/// Two workers that have slept receive two tasks that need both of them.
 fn tasks_that_meet(queue: impl BlockingQueue<Task> + 'static) {
-    // Room for as many more as there are tasks: a worker may be on its way back to the queue, where a
-    // hand-off does not find it.
+    // The maximum leaves room for a worker per task: a worker that has not yet returned to the queue
+    // cannot receive a hand-off.
     let (pool, ledger) = (pool(2, 6, queue), Ledger::default());
     pool.prestart_all_core_threads();
     submit_tasks_that_meet(&pool, &ledger);
     assert_eq!(ledger.close_pool(&pool).ran, 4);
 }
 
-/// A stop in the middle of it.
+/// Two producers, and a stop at the same time.
 fn tasks_that_meet_a_stop(queue: impl BlockingQueue<Task> + 'static) {
     let (pool, ledger) = (pool(1, 2, queue), Ledger::default());
     let theirs = (pool.clone(), ledger.clone());

@@ -44,7 +44,7 @@ fn race(
     model(move || race_once(build(), produce, disturb.clone(), &check));
 }
 
-/// The same, where tasks may be dropped: each has a handle, which says so.
+/// Does the same as [`race`], where tasks may be dropped: the handle of each reports it.
 fn race_for_places(
     build: impl Fn() -> Builder + Send + Sync + 'static,
     disturb: impl Fn(&ThreadPoolExecutor, &Ledger) + Clone + Send + Sync + 'static,
@@ -72,14 +72,14 @@ fn race_once(
     check(&pool, ledger.audit(&pool));
 }
 
-/// Everything ran or was refused, and the counters say so.
+/// Checks that every task ran or was rejected, and that the counters agree.
 fn run_or_refused(pool: &ThreadPoolExecutor, account: Account) {
     assert_eq!(pool.completed_task_count(), account.ran);
     assert_eq!(pool.rejected_count(), account.refused);
     assert_eq!(account.unrun, 0);
 }
 
-/// Everything ran.
+/// Checks that every task ran.
 fn all_run(pool: &ThreadPoolExecutor, account: Account) {
     run_or_refused(pool, account);
     assert_eq!(account.ran, account.sent);
@@ -166,7 +166,7 @@ fn a_cancelled_task_ends_once_queued_or_running() {
             second.cancel();
             first.cancel_now();
         },
-        // A worker gets each of them, and finds it cancelled or not.
+        // A worker takes each of them, cancelled or not.
         |pool, account| assert_eq!(pool.completed_task_count(), account.sent),
     );
 }
@@ -208,7 +208,7 @@ fn a_larger_core_runs_what_was_queued() {
         let (pool, ledger) = (sized(1, 2).build().unwrap(), Ledger::default());
         let rendezvous = Rendezvous::of(2);
         ledger.execute(&pool, rendezvous.participant());
-        // Queued behind the first, and yet the first can only end while it runs.
+        // Queued behind the first, which can only end while this one runs.
         ledger.execute(&pool, rendezvous.participant());
         let theirs = (pool.clone(), ledger.clone());
         let producer = spawn(move || theirs.1.execute_some(&theirs.0, 2));
@@ -330,29 +330,29 @@ fn a_worker_that_survives_a_panic_goes_on() {
     );
 }
 
-/// A factory that breaks its word the first time.
+/// A factory that fails the first time.
 #[derive(Debug)]
 struct Unreliable {
-    asked: AtomicUsize,
+    calls: AtomicUsize,
     kind: Unreliability,
-    /// The thread on which it breaks its promise.
-    oblivion: Mutex<Option<thread::JoinHandle<()>>>,
+    /// The thread that drops the first body.
+    dropper: Mutex<Option<thread::JoinHandle<()>>>,
     real: DefaultThreadFactory,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Unreliability {
     Refuses,
-    /// Promises a thread, and lets it go later.
+    /// Returns `Ok`, and drops the body later on another thread.
     Forgets,
 }
 
 impl Unreliable {
     fn that(kind: Unreliability) -> Self {
         Self {
-            asked: AtomicUsize::new(0),
+            calls: AtomicUsize::new(0),
             kind,
-            oblivion: Mutex::new(None),
+            dropper: Mutex::new(None),
             real: DefaultThreadFactory::named("model"),
         }
     }
@@ -360,10 +360,10 @@ impl Unreliable {
 
 impl ThreadFactory for Unreliable {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
-        match (self.asked.fetch_add(1, Ordering::SeqCst), self.kind) {
+        match (self.calls.fetch_add(1, Ordering::SeqCst), self.kind) {
             (0, Unreliability::Refuses) => Err(io::ErrorKind::OutOfMemory.into()),
             (0, Unreliability::Forgets) => {
-                *self.oblivion.lock() = Some(spawn(move || drop(body)));
+                *self.dropper.lock() = Some(spawn(move || drop(body)));
                 Ok(())
             }
             _ => self.real.new_thread(body),
@@ -380,7 +380,7 @@ fn a_thread_that_cannot_be_made() {
     );
 }
 
-/// Whoever queues a task while the only worker is being made relies on that one.
+/// A thread that queues a task while the only worker is being started relies on that worker.
 #[test]
 fn a_thread_that_cannot_be_made_ahead_of_its_tasks() {
     for how in [Unreliability::Refuses, Unreliability::Forgets] {
@@ -415,10 +415,10 @@ fn a_thread_that_is_promised_and_does_not_come_before_the_stop() {
             ledger.submit(&pool, || ());
         }
         stopper.join().unwrap();
-        // Who breaks the promise sees to the task, if need be after the end of the pool.
-        let oblivion = factory.oblivion.lock().take();
-        if let Some(oblivion) = oblivion {
-            oblivion.join().unwrap();
+        // The thread that drops the body also places or rejects the task, possibly after termination.
+        let dropper = factory.dropper.lock().take();
+        if let Some(dropper) = dropper {
+            dropper.join().unwrap();
         }
         let account = ledger.audit(&pool);
         assert_eq!(pool.completed_task_count(), account.ran);
@@ -528,7 +528,7 @@ fn callers_that_run_their_tasks_and_a_shutdown() {
         || narrow(sized(1, 1)).rejection_handler(CallerRunsPolicy),
         |pool, _| pool.shutdown(),
         |pool, account| {
-            // What is refused runs there and then, or is dropped after the shutdown.
+            // A rejected task runs on the submitter's thread, or is dropped after the shutdown.
             let seen = pool.completed_task_count() + pool.rejected_count();
             assert_eq!((seen, account.refused), (account.sent, 0));
         },
@@ -586,15 +586,15 @@ fn what_is_dropped_is_counted() {
     );
 }
 
-/// Counts what it is told.
+/// Hooks that count their calls.
 #[derive(Default)]
-struct Told {
+struct CountingHooks {
     before: AtomicUsize,
     after: AtomicUsize,
     ended: AtomicUsize,
 }
 
-impl Hooks for Told {
+impl Hooks for CountingHooks {
     fn before_execute(&self, _: &TaskInfo) {
         self.before.fetch_add(1, Ordering::SeqCst);
     }
@@ -611,8 +611,8 @@ impl Hooks for Told {
 #[test]
 fn hooks_are_told_of_every_run_and_of_one_end() {
     model(|| {
-        let told = Arc::new(Told::default());
-        let builder = sized(1, 2).hooks(Arc::clone(&told));
+        let hooks = Arc::new(CountingHooks::default());
+        let builder = sized(1, 2).hooks(Arc::clone(&hooks));
         let produce = |pool: &ThreadPoolExecutor, ledger: &Ledger| {
             ledger.execute(pool, || ());
             ledger.execute(pool, || ());
@@ -620,9 +620,10 @@ fn hooks_are_told_of_every_run_and_of_one_end() {
         let stop =
             |pool: &ThreadPoolExecutor, ledger: &Ledger| ledger.take_back(pool.shutdown_now());
         race_once(builder, produce, stop, &|_: &_, account: Account| {
-            let runs = [&told.before, &told.after].map(|count| count.load(Ordering::SeqCst) as u64);
+            let runs =
+                [&hooks.before, &hooks.after].map(|count| count.load(Ordering::SeqCst) as u64);
             assert_eq!(runs, [account.ran; 2]);
-            assert_eq!(told.ended.load(Ordering::SeqCst), 1);
+            assert_eq!(hooks.ended.load(Ordering::SeqCst), 1);
         });
     });
 }

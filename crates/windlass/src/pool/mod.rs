@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `executor` | the public face, [`ThreadPoolExecutor`] |
+//! | `executor` | the public type, [`ThreadPoolExecutor`] |
 //! | `builder` | its configuration, checked once |
 //! | `admission` | decides about a submitted task: new worker, queue, or rejection |
 //! | `spawn` | starts, retires and replaces workers |

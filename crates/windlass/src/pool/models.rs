@@ -4,8 +4,8 @@
 //! task waits while a worker sleeps that could run it (a model that depends on it would deadlock);
 //! the counters are exact at the end.
 //!
-//! Whole pools are too large for every interleaving. loom runs the smallest of them, as far as its
-//! bound on preemptions reaches; shuttle runs them all, under random schedules.
+//! Whole pools are too large for every interleaving. loom runs the smallest of them, with a bound on
+//! preemptions; shuttle runs them all, under random schedules.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,7 +17,8 @@ const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 /// The configuration of a [`ScheduledThreadPoolExecutor`].
 ///
-/// Without any setting: one core worker, default thread names, rejected tasks returned.
+/// By default a pool has one core worker, default thread names, and
+/// [`AbortPolicy`](crate::pool::AbortPolicy).
 ///
 /// ```
 /// use windlass::scheduled::ScheduledThreadPoolExecutor;
@@ -93,7 +94,7 @@ impl Builder {
         self.map(|pool| pool.rejection_handler(handler))
     }
 
-    /// Sets the hooks: called around every run, and when the pool terminates.
+    /// Sets the hooks, which are called around every run and when the pool terminates.
     pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
         self.map(|pool| pool.hooks(hooks))
     }
@@ -103,7 +104,7 @@ impl Builder {
         self.map(|pool| pool.uncaught_handler(handler))
     }
 
-    /// Sets what completes the builder of each task: a name, a priority, an attachment.
+    /// Sets a function that adds to the builder of each task: a name, a priority, an attachment.
     pub fn prepare_tasks(
         self,
         prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
@@ -111,8 +112,8 @@ impl Builder {
         self.map(|pool| pool.prepare_tasks(prepare))
     }
 
-    /// Sets what is called when a periodic task fails, which ends it; its handle has the failure
-    /// too.
+    /// Sets what is called when a periodic task fails, which ends it; its handle also receives the
+    /// failure.
     pub fn on_periodic_failure(
         mut self,
         handler: impl Fn(TaskId, Option<&str>, &Failure) + Send + Sync + 'static,
@@ -128,7 +129,7 @@ impl Builder {
         self
     }
 
-    /// Creates the pool. It has no threads yet; it reads the clock of the current thread.
+    /// Creates the pool, without threads. It uses the clock of the current thread.
     #[must_use]
     pub fn build(self) -> ScheduledThreadPoolExecutor {
         let shared = Arc::new(Shared::new(self.options));

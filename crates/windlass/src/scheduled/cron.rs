@@ -61,7 +61,7 @@ impl fmt::Debug for Cron {
     }
 }
 
-/// Why a text is not a [`Cron`].
+/// The error of a text that is not a valid [`Cron`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CronError {
@@ -107,7 +107,7 @@ impl fmt::Display for CronError {
 
 impl Error for CronError {}
 
-/// Why [`schedule_cron`](super::Schedule::schedule_cron) did not schedule.
+/// The error of [`schedule_cron`](super::Schedule::schedule_cron).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScheduleCronError {
@@ -166,7 +166,7 @@ impl Cron {
     ///
     /// # Errors
     ///
-    /// [`CronError`].
+    /// [`CronError`] if the expression is not valid or the time zone is unknown.
     pub fn parse(expression: &str, zone: &str) -> Result<Self, CronError> {
         let zone = Tz::from_str(zone).map_err(|_| CronError::UnknownTimeZone {
             zone: zone.to_owned(),

@@ -1,4 +1,4 @@
-//! The public face of the scheduled pool: figures, settings, queued tasks, shutdown.
+//! The public type of the scheduled pool: figures, settings, queued tasks, shutdown.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -16,12 +16,13 @@ use crate::thread_factory::ThreadFactory;
 
 /// A thread pool that runs tasks after a delay, at a time, or repeatedly.
 ///
-/// It has a fixed number of core workers and an unbounded queue, so its maximum size has no effect.
+/// Its queue is unbounded, so it has no more workers than core, or than one if core is zero; its maximum
+/// size has no effect.
 /// `execute` and `submit` schedule without a delay. Due tasks run in the order of their due times,
 /// tasks with equal due times in the order of scheduling.
 ///
 /// A cancelled task stays queued until it is due, unless
-/// [`set_remove_on_cancel`](Self::set_remove_on_cancel) is set. After a shutdown, delayed tasks still
+/// [`set_remove_on_cancel`](Self::set_remove_on_cancel) is set to true. After a shutdown, delayed tasks still
 /// run and periodic ones are cancelled; both can be changed.
 ///
 /// Cloning returns another handle to the same pool. **When the last handle is dropped the pool is
@@ -32,8 +33,8 @@ use crate::thread_factory::ThreadFactory;
 /// use windlass::prelude::*;
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(2);
-/// let mut report = pool.schedule(Duration::from_millis(10), || "the report").unwrap();
-/// assert_eq!(report.get().unwrap(), "the report");
+/// let report = pool.schedule(Duration::from_millis(10), || "the report").unwrap();
+/// assert_eq!(report.join().unwrap(), "the report");
 /// pool.close();
 /// ```
 #[derive(Clone)]
@@ -114,14 +115,14 @@ impl ScheduledThreadPoolExecutor {
 
     /// Removes a task from the queue, by its id or any handle; `None` if it is not queued.
     ///
-    /// It is pending while the caller holds it; dropping it completes its handle as cancelled.
-    /// Searches the queue; where many tasks are given up, cancel them with
-    /// [`set_remove_on_cancel`](Self::set_remove_on_cancel), which takes `O(log n)`.
+    /// The task stays pending; dropping it completes its handle as cancelled. This searches the queue in
+    /// `O(n)`; to remove many tasks, cancel them with
+    /// [`set_remove_on_cancel`](Self::set_remove_on_cancel) set, in `O(log n)` each.
     pub fn remove(&self, task: impl Into<TaskId>) -> Option<Task> {
         self.pool.remove(task)
     }
 
-    /// Sets what creates the threads, for those created from now on.
+    /// Sets the thread factory, for threads that are created from now on.
     pub fn set_thread_factory(&self, factory: impl ThreadFactory + 'static) {
         self.pool.set_thread_factory(factory);
     }
@@ -166,20 +167,20 @@ impl ScheduledThreadPoolExecutor {
         #[must_use]
         fn active_count(&self) -> usize;
 
-        /// Returns the largest number of workers there ever was.
+        /// Returns the largest number of workers so far.
         #[must_use]
         fn largest_pool_size(&self) -> usize;
 
-        /// Returns the number of tasks ever accepted and not removed: completed, active and queued.
+        /// Returns the number of all tasks accepted so far and not removed: completed, active and queued.
         /// Each run of a periodic task counts.
         #[must_use]
         fn task_count(&self) -> u64;
 
-        /// Returns the number of runs that have ended, in whatever way.
+        /// Returns the number of runs that have ended: completed, failed or cancelled.
         #[must_use]
         fn completed_task_count(&self) -> u64;
 
-        /// Returns how often a task was left to the rejection handler.
+        /// Returns how often the rejection handler was called.
         #[must_use]
         fn rejected_count(&self) -> u64;
 
@@ -191,11 +192,11 @@ impl ScheduledThreadPoolExecutor {
         ///
         /// # Errors
         ///
-        /// [`ConfigError::CoreExceedsMaximum`], and nothing is changed; only where the maximum was
-        /// set to less.
+        /// [`ConfigError::CoreExceedsMaximum`], only if a maximum was set through
+        /// [`pool`](Self::pool); nothing is changed.
         fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError>;
 
-        /// Returns the largest number of workers there may be, which has no effect.
+        /// Returns the maximum number of workers, which has no effect.
         #[must_use]
         fn maximum_pool_size(&self) -> usize;
 
@@ -207,7 +208,8 @@ impl ScheduledThreadPoolExecutor {
         ///
         /// # Errors
         ///
-        /// [`ConfigError::ZeroKeepAlive`] if core workers may time out; nothing is changed.
+        /// [`ConfigError::ZeroKeepAlive`] if the time is zero and core workers may time out; nothing is
+        /// changed.
         fn set_keep_alive(&self, time: Duration) -> Result<(), ConfigError>;
 
         /// Returns whether core workers end too after the keep-alive time.
@@ -222,7 +224,7 @@ impl ScheduledThreadPoolExecutor {
         #[doc(alias = "allowCoreThreadTimeOut")]
         fn set_allow_core_thread_timeout(&self, allow: bool) -> Result<(), ConfigError>;
 
-        /// Returns what creates the threads.
+        /// Returns the thread factory.
         #[must_use]
         fn thread_factory(&self) -> Arc<dyn ThreadFactory>;
 
@@ -233,10 +235,19 @@ impl ScheduledThreadPoolExecutor {
         /// Ends idle workers beyond core now, without waiting for their keep-alive time.
         fn retire_idle(&self);
 
-        /// Starts a core worker that waits for tasks; `false` if all are started.
+        /// Starts a core worker that waits for tasks. Returns false if all core workers exist, the pool
+        /// is shut down, or no thread can be created.
+        ///
+        /// # Panics
+        ///
+        /// If the thread factory panics.
         fn prestart_core_thread(&self) -> bool;
 
-        /// Starts all core workers, and returns how many were started.
+        /// Starts all core workers; returns how many it started.
+        ///
+        /// # Panics
+        ///
+        /// If the thread factory panics.
         fn prestart_all_core_threads(&self) -> usize;
 
         /// Returns the queue, for inspection; [`queued_tasks`](Self::queued_tasks) has its tasks in

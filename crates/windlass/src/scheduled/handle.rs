@@ -13,10 +13,10 @@ use crate::task::{
     SharedHandle, TaskControl, TaskHandle, Timer, Untyped, handle_methods, owning_handle_methods,
 };
 
-/// The handle of a scheduled task, which knows when the task is due.
+/// The handle of a scheduled task, with access to its due time.
 ///
 /// For a periodic task `get` and `join` return when the task has ended: it failed, or was cancelled.
-/// **Dropping the handle detaches the task**, which runs, and keeps running, all the same.
+/// **Dropping the handle detaches the task**: it still runs, and a periodic one continues to repeat.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,7 +1,7 @@
 //! An indexed binary heap of tasks by due time, with removal from the middle in `O(log n)`.
 //!
-//! The heap holds small keys; the tasks stay in slots and do not move. Each slot has the position of
-//! its key, and each timer has its slot: removal needs no search.
+//! The heap holds small keys; the tasks stay in slots and do not move. For each slot the position of its
+//! key is stored, and each timer stores its slot, so removal needs no search.
 //!
 //! Equal due times are ordered by the sequence in which the tasks were scheduled. The sequence is not
 //! in the key, since it is compared only between equal due times: so four keys fit into a cache line,
@@ -16,7 +16,7 @@ use crate::queue::Discipline;
 use crate::sync::clock::Clock;
 use crate::task::{Task, TaskId, Timer, instant, nanos};
 
-/// Ends the free list of slots.
+/// The end of the free list of slots.
 const NO_SLOT: u32 = u32::MAX;
 
 /// The queue discipline of a scheduled pool.

@@ -1,34 +1,34 @@
 //! Tasks that run later, once or repeatedly.
 //!
 //! A [`ScheduledThreadPoolExecutor`] is a [`ThreadPoolExecutor`](crate::pool::ThreadPoolExecutor)
-//! whose queue releases tasks when they are due. However many workers wait, one of them sleeps until
-//! the first task is due, one until the second is, and the others until they are woken.
+//! whose queue releases tasks when they are due. Of the waiting workers, one sleeps until the first
+//! task is due, one until the second is due, and the others until they are woken.
 //!
 //! On Linux the threads of such a pool set a timer slack of one nanosecond
 //! (`/proc/TID/timerslack_ns`, as `prctl(PR_SET_TIMERSLACK)`), so that tasks start tens of
-//! microseconds earlier after they are due; sleeps of tasks and threads that tasks spawn have it
-//! too. Where this is not permitted, tasks start that much later.
+//! microseconds earlier after they are due. The slack also applies to sleeps of tasks, and to threads
+//! that tasks spawn. Where setting it is not permitted, tasks start that much later.
 //!
 //! | file | role |
 //! |---|---|
-//! | `schedule` | closures for every scheduled executor, [`Schedule`] |
+//! | `schedule` | scheduling of closures, [`Schedule`] |
 //! | `submission` | the same, with options for the task: [`Submission`](crate::Submission) |
 //! | `service` | [`ScheduledExecutorService`], sealed |
 //! | `tasks` | builds tasks with timers, and submits them |
 //! | `builder` | the configuration of a pool |
-//! | `executor` | the public face, [`ScheduledThreadPoolExecutor`] |
+//! | `executor` | the public type, [`ScheduledThreadPoolExecutor`] |
 //! | `periodic` | a periodic task: each run queues the next |
 //! | `admission` | submits a task through the admission of the thread pool |
 //! | `shutdown` | tasks that will not run: cancelled, or not eligible after a shutdown |
 //! | `stats` | a snapshot of the queue |
-//! | `shared` | what submitters and workers share; owns the parts below |
+//! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `heap` | the queue: tasks by due time |
 //! | `settings` | the policies that can change while the pool runs |
 //! | `period`, `cron` | when a periodic task is due next |
 //! | `handle` | the handle of a scheduled task |
 //!
-//! The thread pool and the tasks know a scheduled pool as a `TimerService` only, which is declared
-//! beside the timers of tasks.
+//! The thread pool and the tasks refer to a scheduled pool only through the trait `TimerService`, which
+//! is declared in `task`.
 
 mod admission;
 mod builder;

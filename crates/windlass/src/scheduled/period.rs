@@ -59,7 +59,7 @@ enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MissedRuns {
-    /// They are made up for, one after the other without a pause, as in the JDK.
+    /// They run late, one after the other without a pause, as in the JDK.
     #[default]
     Burst,
     /// They are skipped; the next run is on the next tick of the original period.

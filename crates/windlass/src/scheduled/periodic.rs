@@ -12,9 +12,9 @@ use crate::task::{
 };
 use crate::unwind::{catch, ignore_panic};
 
-/// A periodic task, as the worker sees it.
+/// The runnable side of a periodic task.
 ///
-/// One object for all runs; a [`Task`] that refers to it is queued for each.
+/// There is one object for all runs; for each run a [`Task`] that refers to it is queued.
 pub(super) struct PeriodicTask {
     cell: Arc<dyn Runnable>,
     period: Period,
@@ -69,7 +69,7 @@ impl PeriodicTask {
                 *self.tick.lock() = tick;
                 self.set_due(tick, shared);
                 shared.resubmit(pool, Task::of_runnable(me));
-                // A cancel between the run and the push has found nothing to remove.
+                // A cancel between the run and the push did not find the task in the queue.
                 if self.cell.state().is_cancelled() {
                     shared.task_cancelled(self.header().id(), self.cell_timer());
                 }

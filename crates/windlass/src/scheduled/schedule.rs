@@ -1,4 +1,4 @@
-//! Closures for every scheduled executor: after a delay, at a time, repeatedly.
+//! Scheduling of closures: after a delay, at a time, repeatedly.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -26,8 +26,8 @@ use crate::submit::Submit;
 /// use windlass::prelude::*;
 ///
 /// let pool = ScheduledThreadPoolExecutor::new(1);
-/// let mut once = pool.schedule(Duration::from_millis(1), || 42).unwrap();
-/// assert_eq!(once.get().unwrap(), 42);
+/// let once = pool.schedule(Duration::from_millis(1), || 42).unwrap();
+/// assert_eq!(once.join().unwrap(), 42);
 ///
 /// let mut left = 3;
 /// let mut ticks = pool
@@ -89,8 +89,8 @@ pub trait Schedule: ScheduledExecutorService {
 
     /// Runs the closure after `initial`, and then every `period`, however long the runs take.
     ///
-    /// Missed runs are made up for without a pause; for other ways see [`Period`]. A run that
-    /// panics is the last; the handle has the failure.
+    /// Missed runs follow without a pause; for alternatives see [`MissedRuns`](super::MissedRuns). A
+    /// run that panics is the last; the handle receives the failure.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ pub trait Schedule: ScheduledExecutorService {
         self.task().schedule_at_fixed_rate(initial, period, body)
     }
 
-    /// Like [`schedule_at_fixed_rate`](Self::schedule_at_fixed_rate); an error that the closure
+    /// Runs the closure as [`schedule_at_fixed_rate`](Self::schedule_at_fixed_rate); an error that it
     /// returns ends the repetition and is the task's failure.
     ///
     /// # Errors
@@ -137,8 +137,8 @@ pub trait Schedule: ScheduledExecutorService {
         self.task().schedule_with_fixed_delay(initial, delay, body)
     }
 
-    /// Like [`schedule_with_fixed_delay`](Self::schedule_with_fixed_delay); an error that the
-    /// closure returns ends the repetition and is the task's failure.
+    /// Runs the closure as [`schedule_with_fixed_delay`](Self::schedule_with_fixed_delay); an error
+    /// that it returns ends the repetition and is the task's failure.
     ///
     /// # Errors
     ///
@@ -171,8 +171,8 @@ pub trait Schedule: ScheduledExecutorService {
         self.task().schedule_periodic(period, body)
     }
 
-    /// Like [`schedule_periodic`](Self::schedule_periodic); an error that the closure returns ends
-    /// the repetition and is the task's failure.
+    /// Runs the closure as [`schedule_periodic`](Self::schedule_periodic); an error that it returns
+    /// ends the repetition and is the task's failure.
     ///
     /// # Errors
     ///

@@ -14,7 +14,8 @@ use crate::executor::ExecutorService;
 /// `dyn ScheduledExecutorService`.
 pub trait ScheduledExecutorService: ExecutorService + ScheduledPool {}
 
-/// Seals [`ScheduledExecutorService`]: leads to the pool that runs the timers.
+/// A private supertrait that seals [`ScheduledExecutorService`], with access to the pool that runs the
+/// timers.
 #[expect(
     unnameable_types,
     reason = "what cannot be named cannot be implemented"

@@ -5,8 +5,8 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// What happens to queued tasks on shutdown and on cancel.
 ///
 /// `SeqCst`: a submitter queues its task and then reads the state of the pool and these policies; a
-/// policy that is switched off is written before the queue is searched. One of the two sees the
-/// other, so that no task stays queued that will not run.
+/// policy that is switched off is written before the queue is searched. At least one of the two sees
+/// the other's write, so that no task stays queued that will not run.
 #[derive(Debug)]
 pub(super) struct Settings {
     continue_periodic: AtomicBool,

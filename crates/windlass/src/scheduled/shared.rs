@@ -1,4 +1,4 @@
-//! What the submitters and workers of one scheduled pool share.
+//! The state that the submitters and workers of a scheduled pool share.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -12,16 +12,16 @@ use crate::queue::{Blocking, BlockingQueue, Fairness, InterruptPrecedence};
 use crate::sync::clock::Clock;
 use crate::task::{Cancellation, Failure, Task, TaskId, Timer, nanos};
 
-/// Wraps each run of a scheduled task.
+/// A function that wraps each run of a scheduled task.
 pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
-/// Called with a periodic task that failed, which has ended it.
+/// A function that is called when a periodic task has failed, which ends it.
 pub(super) type OnPeriodicFailure = Arc<dyn Fn(TaskId, Option<&str>, &Failure) + Send + Sync>;
 
 /// The part of a scheduled pool that the thread pool below it does not have.
 ///
-/// The thread pool owns it, so that it lives as long as there is a worker or a user; it refers to
-/// the thread pool weakly.
+/// The thread pool owns it, so that it is not dropped while there is a worker or a user; its reference
+/// to the thread pool is weak.
 pub(super) struct Shared {
     pub(super) queue: Arc<Blocking<TimerHeap>>,
     pub(super) settings: Settings,
@@ -30,9 +30,9 @@ pub(super) struct Shared {
     pub(super) options: Options,
     /// Differs from pool to pool and from process to process, and so does the jitter.
     jitter_seed: u64,
-    /// Set once, before the pool is handed to its user.
+    /// Set once, by the builder.
     pool: OnceLock<Weak<pool::Shared>>,
-    /// Why tasks are cancelled after a shutdown: set by the first one.
+    /// The reason of tasks that are cancelled by the shutdown; set by the first shutdown.
     shutdown_reason: OnceLock<Cancellation>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Options {
     pub(super) on_periodic_failure: Option<OnPeriodicFailure>,
 }
 
-/// What decides whether a task still runs after a shutdown.
+/// The kind of a task, which decides whether it still runs after a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimerKind {
     /// A task without a timer.
@@ -92,7 +92,7 @@ impl Shared {
         debug_assert!(unset.is_ok(), "a scheduled pool has one thread pool");
     }
 
-    /// Returns the thread pool below, unless it is gone.
+    /// Returns the thread pool below, unless it has been dropped.
     pub(super) fn pool(&self) -> Option<Arc<pool::Shared>> {
         self.pool.get()?.upgrade()
     }

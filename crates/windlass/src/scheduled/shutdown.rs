@@ -31,7 +31,7 @@ impl Shared {
         }
     }
 
-    /// Removes and cancels what does not run after a shutdown; what is due stays.
+    /// Removes and cancels the tasks that do not run after a shutdown.
     ///
     /// # Panics
     ///
@@ -68,9 +68,9 @@ impl TimerService for Shared {
             return;
         }
         let Some(pool) = self.pool() else { return };
-        // Under the lock of the queue; to read the slot alone is not enough: the task may be on its
-        // way into the queue. Then either this finds it there, or whoever queues it finds it
-        // cancelled.
+        // Under the lock of the queue. Reading the slot of the timer is not enough, since another
+        // thread may be about to queue the task: either this finds it queued, or that thread finds it
+        // cancelled after the push.
         drop(self.remove(&pool, id, timer));
         // The caller ignores panics, so that a panic of the `terminated` hook is reported here.
         if pool.is_shutdown() {

@@ -17,7 +17,7 @@ pub struct QueuedTask {
     pub delay: Duration,
     /// Whether it repeats.
     pub is_periodic: bool,
-    /// Whether it was cancelled; it leaves the queue when it is due.
+    /// Whether it was cancelled; it is removed from the queue at the latest when it is due.
     pub is_cancelled: bool,
 }
 

@@ -43,7 +43,7 @@ impl ScheduledThreadPoolExecutor {
         let first = match period.first(&shared.clock) {
             Some(first) if !period.is_zero() => first,
             _ => {
-                // A task that runs once, so that the caller can run what comes back.
+                // A task that runs once, so that the caller can run the rejected task.
                 let (task, handle) = self.build_one_shot(builder, shared.now(), body);
                 let rejected = RejectedExecution::new(task, reason);
                 return Err(rejected.with_handle(handle));
@@ -93,7 +93,7 @@ impl ScheduledThreadPoolExecutor {
     }
 }
 
-/// Counts a run when it ends, in whatever way.
+/// A guard that counts a run when it ends, also by a panic.
 struct CountOnDrop<'a>(&'a RunCount);
 
 impl Drop for CountOnDrop<'_> {
