@@ -136,9 +136,9 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
         self.forward_when_done(&slot, &handle);
         *slot.lock() = Some(handle);
         if let Err(rejected) = self.executor.execute_task(task) {
-            // Taken out, so that it does not come here when the task is dropped or run elsewhere. It
-            // is gone only if the task was done although the executor rejected it: then it has come
-            // here.
+            // Emptied, so that the handle is not queued when the caller drops or runs the task. The
+            // slot is empty only if the task was done although the executor rejected it: then the
+            // handle is already queued.
             let handle = slot.lock().take();
             if let Some(handle) = handle {
                 return Err(rejected.with_handle(handle));
@@ -166,7 +166,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     ///
     /// # Errors
     ///
-    /// [`Interrupted`], also if one is there.
+    /// [`Interrupted`], if the thread is interrupted; with the default queue also if a task is done.
     ///
     /// # Deadlocks
     ///
@@ -196,7 +196,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     ///
     /// # Errors
     ///
-    /// [`Interrupted`], also if one is there.
+    /// [`Interrupted`], if the thread is interrupted; with the default queue also if a task is done.
     #[doc(alias = "poll")]
     pub fn poll_timeout(&self, timeout: Duration) -> Result<Option<TaskHandle<T>>, Interrupted> {
         self.shared.outstanding.claim();

@@ -12,7 +12,7 @@ use crate::termination::Termination;
 
 /// An executor that runs each task on the thread that submits it, before the submission returns.
 ///
-/// For tests, and for code that runs with and without threads. A panic of a task without a handle
+/// Meant for tests, and for code that runs with and without threads. A panic of a task without a handle
 /// reaches the submitter.
 ///
 /// ```

@@ -214,7 +214,7 @@ impl Shared {
         let failed = matches!(why, Retire::Failed(_));
         self.roster.remove(worker);
         if failed {
-            // After the removal, so that its replacement never counts beside it.
+            // After the removal, so that the roster never holds both it and its replacement.
             self.ctl.remove_worker();
         }
         // No worker may be left that would take the task of a submitter that waits for room.
