@@ -408,7 +408,7 @@ macro_rules! reading_handle_methods {
             where
                 $T: Clone,
             {
-                $crate::task::ReadingHandle::outcome_ref(self).map(|outcome| outcome.cloned())
+                self.outcome().map(|outcome| outcome.cloned())
             }
 
             /// Waits until the task is done, and returns a clone of its value.
@@ -435,7 +435,10 @@ macro_rules! reading_handle_methods {
             /// Returns the outcome in place if the task is done; `None` if it is not.
             #[must_use]
             pub fn outcome(&self) -> Option<Result<&$T, $crate::task::ExecutionError>> {
-                $crate::task::ReadingHandle::outcome_ref(self)
+                // In this order: a task that completes in between has an outcome, not a value that was taken.
+                let outcome = || $crate::task::ReadingHandle::outcome_ref(self);
+                let taken = Err($crate::task::ExecutionError::Taken);
+                self.is_done().then(|| outcome().unwrap_or(taken))
             }
 
             /// Returns the value, if the task is done and has one.

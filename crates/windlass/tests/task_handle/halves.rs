@@ -366,3 +366,17 @@ fn a_half_that_is_dropped_does_not_disturb_a_task_that_runs() {
     runner.join().unwrap();
     assert_eq!(task.get().unwrap(), 7);
 }
+
+#[test]
+fn a_handle_shared_after_its_value_was_taken_says_so_in_every_way() {
+    let (task, mut handle) = Task::with_handle(|| 7);
+    task.run();
+    assert_eq!(handle.get().unwrap(), 7);
+    let shared = handle.share();
+    assert!(shared.is_done());
+    assert_eq!(shared.try_get(), Some(Err(ExecutionError::Taken)));
+    assert_eq!(shared.outcome(), Some(Err(ExecutionError::Taken)));
+    assert_eq!(shared.get(), Err(ExecutionError::Taken));
+    assert_eq!(shared.result_now(), None);
+    assert_eq!(shared.join(), Err(ExecutionError::Taken));
+}
