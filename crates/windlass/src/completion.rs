@@ -211,6 +211,10 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// nothing is outstanding: every submitted task has been taken, or is about to be by another
     /// thread.
     ///
+    /// While another thread is inside `take` or `poll`, one task counts as taken by it; if that call
+    /// then returns without one, an iterator that has ended meanwhile has missed it, and a new one
+    /// returns it.
+    ///
     /// It waits for each; an interrupt does not end the wait, and stays pending. If the queue is shared
     /// with another service, the iterator also returns results of that service.
     ///

@@ -341,3 +341,33 @@ fn a_new_handler_is_asked_from_the_next_refusal_on() {
     blocker.release();
     finish(&pool);
 }
+
+#[test]
+fn a_rejection_says_yes_to_its_own_reason_only() {
+    let reasons = [
+        RejectionReason::Shutdown,
+        RejectionReason::Saturated,
+        RejectionReason::NoThread,
+        RejectionReason::TimedOut,
+        RejectionReason::Interrupted,
+        RejectionReason::ZeroPeriod,
+        RejectionReason::NeverDue,
+        RejectionReason::Other,
+    ];
+    for (at, reason) in reasons.into_iter().enumerate() {
+        let rejected = RejectedExecution::new(Task::new(|| ()), reason);
+        let answers = [
+            rejected.is_shutdown(),
+            rejected.is_saturated(),
+            rejected.is_no_thread(),
+            rejected.is_timed_out(),
+            rejected.is_interrupted(),
+            rejected.is_zero_period(),
+            rejected.is_never_due(),
+            rejected.is_other(),
+        ];
+        let yes = answers.iter().position(|yes| *yes);
+        assert_eq!(yes, Some(at), "{reason:?}");
+        assert_eq!(answers.iter().filter(|yes| **yes).count(), 1, "{reason:?}");
+    }
+}

@@ -206,6 +206,24 @@ impl<H> RejectedExecution<H> {
         matches!(self.reason, RejectionReason::Interrupted)
     }
 
+    /// Returns whether the period of a scheduled task was zero.
+    #[must_use]
+    pub const fn is_zero_period(&self) -> bool {
+        matches!(self.reason, RejectionReason::ZeroPeriod)
+    }
+
+    /// Returns whether the schedule has no run in the future.
+    #[must_use]
+    pub const fn is_never_due(&self) -> bool {
+        matches!(self.reason, RejectionReason::NeverDue)
+    }
+
+    /// Returns whether a rejection handler had a reason of its own.
+    #[must_use]
+    pub const fn is_other(&self) -> bool {
+        matches!(self.reason, RejectionReason::Other)
+    }
+
     /// Returns the description of the executor and its state, if there is one.
     #[must_use]
     pub fn executor(&self) -> Option<&str> {

@@ -196,10 +196,7 @@ impl<T: Send> LinkedTransferQueue<T> {
             drop(wakeup);
             return Ok(Some(item));
         }
-        match limit.deadline() {
-            None => Ok(None),
-            Some(deadline) => wait_for_item(&self.lock, state, |state| &mut state.takers, deadline),
-        }
+        wait_for_item(&self.lock, state, |state| &mut state.takers, limit)
     }
 
     /// Removes entries with `f`, which may be user code, and signals the producers that wait for

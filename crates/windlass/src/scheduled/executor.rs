@@ -147,7 +147,7 @@ macro_rules! delegate {
     )*};
 }
 
-/// Figures and settings, as [`ThreadPoolExecutor`] has them.
+/// Statistics and settings, as [`ThreadPoolExecutor`] has them.
 impl ScheduledThreadPoolExecutor {
     delegate! {
         /// Returns the name of the pool: the one it was built with, else the prefix of its thread

@@ -104,16 +104,7 @@ impl<T: Send> BufferedHandoff<T> {
             drop(wakeup);
             return Ok(());
         }
-        match limit.deadline() {
-            None => Err(PutError::Full(item)),
-            Some(deadline) => wait_for_taker(
-                &self.lock,
-                state,
-                |state| &mut state.putters,
-                item,
-                deadline,
-            ),
-        }
+        wait_for_taker(&self.lock, state, |state| &mut state.putters, item, limit)
     }
 
     /// Receives an element from a putter that waits, or from those that are accepted, waiting for

@@ -54,16 +54,7 @@ impl<T: Send> DirectHandoff<T> {
             drop(wakeup);
             return Ok(());
         }
-        match limit.deadline() {
-            None => Err(PutError::Full(item)),
-            Some(deadline) => wait_for_taker(
-                &self.lock,
-                state,
-                |state| &mut state.putters,
-                item,
-                deadline,
-            ),
-        }
+        wait_for_taker(&self.lock, state, |state| &mut state.putters, item, limit)
     }
 
     /// Receives an element from a putter, waiting for one no longer than `limit`.
@@ -74,10 +65,7 @@ impl<T: Send> DirectHandoff<T> {
             drop(wakeup);
             return Ok(Some(item));
         }
-        match limit.deadline() {
-            None => Ok(None),
-            Some(deadline) => wait_for_item(&self.lock, state, |state| &mut state.takers, deadline),
-        }
+        wait_for_item(&self.lock, state, |state| &mut state.takers, limit)
     }
 
     pub(crate) fn waiting(&self) -> Waiting {

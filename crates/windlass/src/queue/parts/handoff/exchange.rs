@@ -6,20 +6,25 @@ use std::sync::Arc;
 use crate::interrupt::Interrupted;
 use crate::queue::error::PutError;
 use crate::queue::parts::queue_lock::QueueLock;
-use crate::sync::{Deadline, Mutex, MutexGuard};
+use crate::queue::parts::wait_limit::WaitLimit;
+use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
 /// The slot in which a taker receives its element. Filled under the queue's lock before the taker
 /// is signalled.
 pub(crate) type Slot<T> = Arc<Mutex<Option<T>>>;
 
-/// Waits in the wait queue that `takers` returns until a putter has filled this thread's slot.
+/// Waits in the wait queue that `takers` returns until a putter has filled this thread's slot, no
+/// longer than `limit`.
 pub(crate) fn wait_for_item<S, T>(
     lock: &QueueLock<S>,
     state: MutexGuard<'_, S>,
     takers: impl Fn(&mut S) -> &mut WaitQueue<Slot<T>>,
-    deadline: Deadline,
+    limit: WaitLimit,
 ) -> Result<Option<T>, Interrupted> {
+    let Some(deadline) = limit.deadline() else {
+        return Ok(None);
+    };
     let slot = Slot::default();
     let outcome = if deadline.has_passed() {
         drop(state);
@@ -36,14 +41,18 @@ pub(crate) fn wait_for_item<S, T>(
     }
 }
 
-/// Waits in the wait queue that `putters` returns until a taker has taken the element.
+/// Waits in the wait queue that `putters` returns until a taker has taken the element, no longer than
+/// `limit`.
 pub(crate) fn wait_for_taker<S, T>(
     lock: &QueueLock<S>,
     state: MutexGuard<'_, S>,
     putters: impl Fn(&mut S) -> &mut WaitQueue<T>,
     item: T,
-    deadline: Deadline,
+    limit: WaitLimit,
 ) -> Result<(), PutError<T>> {
+    let Some(deadline) = limit.deadline() else {
+        return Err(PutError::Full(item));
+    };
     let (outcome, item) = if deadline.has_passed() {
         drop(state);
         (WaitOutcome::expired(), Some(item))
