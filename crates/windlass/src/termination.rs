@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::interrupt::Interrupted;
+use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::{Deadline, Mutex};
 use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
@@ -29,6 +29,21 @@ impl Termination {
 
     pub(crate) fn is_signalled(&self) -> bool {
         self.0.lock().signalled
+    }
+
+    /// Waits for the signal, but not beyond the deadline; interrupts stay pending.
+    pub(crate) fn wait_uninterruptibly(&self, deadline: Deadline) {
+        let mut interrupted = false;
+        let mut state = self.0.lock();
+        while !state.signalled && !deadline.has_passed() {
+            let waited = wait(&self.0, state, |state| &mut state.waiters, (), deadline);
+            state = waited.guard;
+            interrupted |= waited.outcome == WaitOutcome::Interrupted;
+        }
+        drop(state);
+        if interrupted {
+            ThreadContext::with_current(|me| me.set_interrupted());
+        }
     }
 
     /// Waits for the signal no longer than `timeout`. Returns whether it came.

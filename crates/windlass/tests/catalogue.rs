@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many behaviours there are in all families.
+/// How many behaviours of the JDK there are, in all families but `WL`, which grows.
 const ENTRIES: usize = 539;
 
 /// Issues whose parts are built: nothing may be planned for them any more.
@@ -78,7 +78,8 @@ fn every_behaviour_is_listed_once() {
     }
     let twice: Vec<_> = seen.iter().filter(|(_, count)| **count > 1).collect();
     assert!(twice.is_empty(), "listed more than once: {twice:?}");
-    assert_eq!(seen.len(), ENTRIES);
+    let of_the_jdk = seen.keys().filter(|id| !id.starts_with("WL-"));
+    assert_eq!(of_the_jdk.count(), ENTRIES);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use windlass::clock::TestClock;
 use windlass::executors::DirectExecutor;
 use windlass::interrupt;
 use windlass::pool::{
-    AbortPolicy, DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler, Saturated,
+    AbortPolicy, BlockPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy,
+    RejectedExecutionHandler, Saturated,
 };
 use windlass::queue::ArrayBlockingQueue;
 use windlass::task::{Cancellation, ExecutionError, Task, TaskHandle};
@@ -193,6 +194,105 @@ fn the_deadline_is_looked_at_between_submissions() {
     let why = cancellation(&mut handles[2]);
     assert_eq!(why, Some(Cancellation::TimedOut));
     assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+/// A pool that cannot accept another task until the gate is opened.
+fn saturated(policy: impl RejectedExecutionHandler + 'static) -> (ThreadPoolExecutor, Gate) {
+    let (pool, gate) = (small(policy), Gate::new());
+    let waiting = gate.clone();
+    pool.execute(move || {
+        let _ = waiting.pass();
+    })
+    .unwrap();
+    gate.await_waiting(1);
+    pool.execute(|| ()).unwrap();
+    (pool, gate)
+}
+
+/// WL-001
+#[test]
+fn the_limit_covers_the_wait_for_room() {
+    let clock = TestClock::new();
+    let (pool, gate) = saturated(BlockPolicy::new());
+    let runs = Arc::new(AtomicUsize::new(0));
+    let bodies = [counts(&runs), counts(&runs)];
+    let invoker = clock.enter(|| {
+        let pool = pool.clone();
+        interrupt::spawn(move || pool.invoke_all_timeout(bodies, LONG))
+    });
+    assert!(clock.await_sleepers(1, PATIENCE), "the wait has no limit");
+    clock.advance(LONG);
+    let mut handles = invoker.join().unwrap().unwrap().unwrap();
+    for handle in &mut handles {
+        assert_eq!(cancellation(handle), Some(Cancellation::TimedOut));
+    }
+    let chosen = clock.enter(|| {
+        let (pool, bodies) = (pool.clone(), [counts(&runs)]);
+        interrupt::spawn(move || pool.invoke_any_timeout(bodies, LONG))
+    });
+    assert!(clock.await_sleepers(1, PATIENCE), "the wait has no limit");
+    clock.advance(LONG);
+    assert!(chosen.join().unwrap().unwrap().unwrap_err().is_timed_out());
+    gate.open();
+    pool.close();
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+/// WL-001
+#[test]
+fn the_limit_covers_a_task_that_the_caller_would_run() {
+    let clock = TestClock::new();
+    let (pool, gate) = saturated(CallerRunsPolicy);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let (release, released) = channel::<()>();
+    let (begun, begins) = channel();
+    let deaf: Body = Box::new(move || {
+        begun.send(()).unwrap();
+        // Not a wait of the library: an interrupt does not end it.
+        let _ = released.recv();
+        1
+    });
+    let bodies = [deaf, counts(&runs)];
+    let invoker = clock.enter(|| {
+        let pool = pool.clone();
+        interrupt::spawn(move || pool.invoke_all_timeout(bodies, LONG))
+    });
+    received(&begins);
+    assert!(
+        clock.await_sleepers(1, PATIENCE),
+        "the caller runs the task"
+    );
+    clock.advance(LONG);
+    let mut handles = invoker.join().unwrap().unwrap().unwrap();
+    for handle in &mut handles {
+        assert_eq!(cancellation(handle), Some(Cancellation::TimedOut));
+    }
+    drop(release);
+    gate.open();
+    pool.close();
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+/// WL-001
+#[test]
+fn a_task_that_runs_on_its_submitter_does_not_pass_its_limit_on() {
+    let clock = TestClock::new();
+    let (pool, gate) = saturated(BlockPolicy::new());
+    let inner = pool.clone();
+    let (asked, asks) = channel();
+    let submits: Body = Box::new(move || {
+        asked.send(()).unwrap();
+        inner.submit(|| 7).unwrap().join().unwrap()
+    });
+    let invoker = clock.enter(|| {
+        interrupt::spawn(move || DirectExecutor::new().invoke_all_timeout([submits], LONG))
+    });
+    received(&asks);
+    clock.advance(LONG);
+    gate.open();
+    let mut handles = invoker.join().unwrap().unwrap().unwrap();
+    assert_eq!(handles[0].get().unwrap(), 7);
+    pool.close();
 }
 
 /// ES-045

@@ -7,6 +7,7 @@
 //! | `close_on_drop` | a guard that closes an executor |
 //! | `direct` | runs each task on the submitter's thread |
 //! | `serial` | one task at a time, on the threads of another executor |
+//! | `time_limit` | the time limit of a submission |
 //! | `thread_per_task` | a new thread for every task |
 
 mod close_on_drop;
@@ -15,6 +16,7 @@ mod rejected;
 mod serial;
 mod service;
 mod thread_per_task;
+mod time_limit;
 
 pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
@@ -24,3 +26,4 @@ pub use service::{Executor, ExecutorService};
 pub use thread_per_task::ThreadPerTaskExecutor;
 
 pub(crate) use service::close;
+pub(crate) use time_limit::{execute_by, limit_of, run_by};

@@ -8,7 +8,7 @@ use super::ctl::RunState;
 use super::rejection::Saturated;
 use super::shared::Shared;
 use super::spawn::{Cause, FirstTask, SizeLimit};
-use crate::executor::{RejectedExecution, RejectionReason};
+use crate::executor::{RejectedExecution, RejectionReason, limit_of};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
 use crate::sync::Deadline;
@@ -319,7 +319,13 @@ impl Saturated for SaturatedPool<'_> {
         task: Task,
         timeout: Option<Duration>,
     ) -> Result<(), RejectedExecution> {
-        let deadline = timeout.map_or(Deadline::Never, Deadline::after);
+        let deadline = match (
+            timeout.map_or(Deadline::Never, Deadline::after),
+            limit_of(&task),
+        ) {
+            (own, Deadline::Never) => own,
+            (own, Deadline::At(limit)) => own.min(limit),
+        };
         self.wait_to_execute(task, deadline)
             .map_err(|(task, reason)| {
                 RejectedExecution::new(task, reason).with_executor(self.describe())

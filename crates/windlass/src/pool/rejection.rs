@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::executor::{RejectedExecution, RejectionReason};
+use crate::executor::{RejectedExecution, RejectionReason, limit_of, run_by};
 use crate::queue::BlockingQueue;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, arc_dyn};
@@ -65,6 +65,8 @@ pub trait Saturated {
 
     /// Waits until the pool has accepted the task, no longer than `timeout`, forever without one.
     ///
+    /// A time limit of the submission ends the wait too.
+    ///
     /// # Errors
     ///
     /// [`RejectedExecution`], when the pool is shut down, the time is up, or the submitter is
@@ -117,6 +119,10 @@ impl RejectedExecutionHandler for AbortPolicy {
 ///
 /// Such a run calls no hooks and is not counted; a panic of a task without a handle reaches the
 /// submitter. After shutdown the task is cancelled instead.
+///
+/// A submission with a time limit, as [`invoke_all_timeout`](crate::Submit::invoke_all_timeout) makes
+/// it, cannot leave a task that it runs itself. It starts a thread for the task and waits for it until
+/// the limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CallerRunsPolicy;
 
@@ -125,7 +131,8 @@ impl RejectedExecutionHandler for CallerRunsPolicy {
         if pool.is_shutdown() {
             task.abandon(Cancellation::Shutdown);
         } else {
-            task.run();
+            let deadline = limit_of(&task);
+            run_by(task, deadline);
         }
         Ok(())
     }

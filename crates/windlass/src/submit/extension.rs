@@ -149,6 +149,10 @@ pub trait Submit: Executor {
     /// Then tasks that are not done are cancelled and interrupted, and all handles are returned, all
     /// done.
     ///
+    /// The limit covers the submission too: [`BlockPolicy`](crate::pool::BlockPolicy) waits no longer,
+    /// and [`CallerRunsPolicy`](crate::pool::CallerRunsPolicy) runs the task on a thread of its own.
+    /// Only an executor that runs every task on its submitter's thread checks the limit between tasks.
+    ///
     /// # Errors
     ///
     /// As [`invoke_all`](Self::invoke_all).

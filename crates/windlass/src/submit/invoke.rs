@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::executor::{Executor, RejectedExecution};
+use crate::executor::{Executor, RejectedExecution, execute_by};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
@@ -137,16 +137,24 @@ where
         unsubmitted.push(task);
         handles.handles.push(handle);
     }
-    let is_late = || deadline.is_some_and(Deadline::has_passed);
+    let limit = deadline.unwrap_or(Deadline::Never);
+    let is_late = || limit.has_passed();
     for task in unsubmitted {
         if is_late() {
             task.abandon(Cancellation::TimedOut);
             continue;
         }
-        executor.execute_task(task).map_err(InvokeError::Rejected)?;
+        match execute_by(executor, task, limit) {
+            Ok(()) => {}
+            // The policy has waited until the limit.
+            Err(rejected) if is_late() && rejected.is_timed_out() => {
+                rejected.into_task().abandon(Cancellation::TimedOut)
+            }
+            Err(rejected) => return Err(InvokeError::Rejected(rejected)),
+        }
     }
     for at in 0..handles.handles.len() {
-        match handles.handles[at].wait_by(deadline.unwrap_or(Deadline::Never)) {
+        match handles.handles[at].wait_by(limit) {
             Ok(true) => {}
             Ok(false) => cancel_all(&handles.handles[at..], Cancellation::TimedOut),
             Err(Interrupted) => return Err(InvokeError::Interrupted),
@@ -180,8 +188,16 @@ where
             let (at, done) = (handles.handles.len(), Arc::clone(&done));
             handle.on_done(move |_| drop(done.offer(at)));
             handles.handles.push(handle);
-            executor.execute_task(task).map_err(InvokeError::Rejected)?;
-            running += 1;
+            match execute_by(executor, task, deadline.unwrap_or(Deadline::Never)) {
+                Ok(()) => running += 1,
+                Err(rejected)
+                    if rejected.is_timed_out() && deadline.is_some_and(Deadline::has_passed) =>
+                {
+                    handles.reason = Cancellation::TimedOut;
+                    return Err(InvokeError::TimedOut);
+                }
+                Err(rejected) => return Err(InvokeError::Rejected(rejected)),
+            }
             continue;
         }
         let finished = match finished {
