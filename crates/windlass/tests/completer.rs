@@ -516,3 +516,33 @@ fn nodes_are_told_apart_by_identity() {
     assert_eq!(root.id(), root.node().id());
     assert_eq!(TaskId::from(&root), TaskId::from(root.node()));
 }
+
+/// WL-003
+#[test]
+fn a_chain_of_a_hundred_thousand_nodes_completes_and_is_dropped() {
+    /// Counts down; each step is the only child of the one before.
+    struct Step(usize);
+    impl Completer for Step {
+        fn compute(&self, node: &Node) {
+            if self.0 > 0 {
+                node.set_pending_count(1);
+                node.child(Step(self.0 - 1)).fork();
+            }
+            node.try_complete();
+        }
+    }
+    for parallelism in [1, 2] {
+        let pool = ForkJoinPool::new(parallelism).unwrap();
+        let root = pool.submit_completer(Step(100_000)).unwrap();
+        within_patience("the chain", || root.join().unwrap());
+    }
+    let calls = Arc::default();
+    let root = root(&calls);
+    let mut deepest = root.node().clone();
+    for _ in 0..100_000 {
+        deepest = deepest.child(counted(&calls));
+    }
+    assert_eq!(deepest.root(), root.node());
+    drop(deepest);
+    assert_eq!(root.node().root().id(), root.id());
+}

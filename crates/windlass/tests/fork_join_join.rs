@@ -154,6 +154,59 @@ fn of_two_panics_the_first_goes_on() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
+/// A value whose drop panics.
+struct LoudValue;
+
+impl Drop for LoudValue {
+    fn drop(&mut self) {
+        panic!("the drop of a result");
+    }
+}
+
+/// WL-002
+#[test]
+fn a_result_whose_drop_panics_does_not_replace_the_panic_of_the_other_side() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    let started = Gate::new();
+    let stolen = |fails: bool| {
+        // Each side waits for the other to start, so that both run on workers of their own.
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(
+                || {
+                    started.open();
+                    assert!(fails, "planned");
+                    LoudValue
+                },
+                || {
+                    started.pass_uninterruptibly();
+                    assert!(!fails, "planned");
+                    LoudValue
+                },
+            )
+        }));
+        assert_eq!(
+            panic.map(std::mem::forget).unwrap_err().downcast_ref(),
+            Some(&"planned")
+        );
+    };
+    stolen(true);
+    stolen(false);
+    // On one worker the first side runs after the second, whose result is waiting meanwhile.
+    let alone = ForkJoinPool::new(1).unwrap();
+    let sides = || -> (LoudValue, LoudValue) { alone.join(|| panic!("planned"), || LoudValue) };
+    let panic = catch_unwind(AssertUnwindSafe(sides)).map(std::mem::forget);
+    assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"planned"));
+    let scoped = || {
+        pool.scope(|scope| {
+            scope.spawn(|| panic!("planned"));
+            LoudValue
+        })
+    };
+    let panic = catch_unwind(AssertUnwindSafe(scoped)).map(std::mem::forget);
+    assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"planned"));
+    assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
 /// Holds a lock across a join on a worker, while a task that wants the lock is queued where the worker
 /// could take it.
 fn hold_a_lock_across_a_join(async_mode: bool) {

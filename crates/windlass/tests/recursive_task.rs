@@ -384,6 +384,23 @@ fn the_next_local_task_can_be_taken_out_without_running_it() {
     }
 }
 
+/// WL-004
+#[test]
+fn a_task_that_was_taken_out_runs_on_any_thread() {
+    let (pool, gate) = gated();
+    let [polled, drained, dropped] = [10, 11, 12].map(|n| pool.fork(Fib(n)).unwrap());
+    pool.poll_submission().unwrap().run();
+    assert_eq!(polled.join().unwrap(), 55);
+    let mut rest = pool.drain_tasks();
+    drop(rest.pop());
+    assert!(dropped.is_cancelled());
+    let elsewhere = std::thread::spawn(move || rest.pop().unwrap().run());
+    elsewhere.join().unwrap();
+    assert_eq!(drained.join().unwrap(), 89);
+    gate.open();
+    pool.close();
+}
+
 /// FJT-032
 #[test]
 fn outside_a_pool_join_uses_the_common_pool() {

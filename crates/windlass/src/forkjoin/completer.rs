@@ -26,7 +26,7 @@ use crate::task::{
     ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, handle_methods,
     reading_handle_methods,
 };
-use crate::unwind::catch;
+use crate::unwind::{catch, discard};
 
 /// The work of one node of a completer tree.
 ///
@@ -88,28 +88,62 @@ pub struct Node(Arc<Inner>);
 
 struct Inner {
     completer: Box<dyn Completer>,
-    parent: Option<Node>,
+    place: Place,
     pending: AtomicI32,
     /// The outcome. A child that completes leaves it open; only failures and forced completions set it.
     end: FutureTask<()>,
-    pool: ForkJoinPool,
+}
+
+/// Where a node is in its tree.
+enum Place {
+    Root(ForkJoinPool),
+    Below {
+        /// Taken when the node is dropped.
+        parent: Option<Node>,
+        /// Stored too, so that a node finds it in one step however deep the tree is.
+        root: Node,
+    },
+}
+
+impl Inner {
+    fn take_parent(&mut self) -> Option<Node> {
+        match &mut self.place {
+            Place::Root(_) => None,
+            Place::Below { parent, .. } => parent.take(),
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// Drops the nodes above that nothing else refers to, one after the other. Otherwise each drops the
+    /// next one inside its own drop, and a long chain overflows the stack.
+    fn drop(&mut self) {
+        let mut above = self.take_parent();
+        while let Some(mut inner) = above.and_then(|parent| Arc::into_inner(parent.0)) {
+            above = inner.take_parent();
+            discard(inner);
+        }
+    }
 }
 
 impl Node {
-    fn new(completer: Box<dyn Completer>, parent: Option<Self>, pool: ForkJoinPool) -> Self {
+    fn new(completer: Box<dyn Completer>, place: Place) -> Self {
         Self(Arc::new(Inner {
             completer,
-            parent,
+            place,
             pending: AtomicI32::new(0),
             end: FutureTask::new(|| ()),
-            pool,
         }))
     }
 
     /// Creates a node below this one. It does not change this node's count.
     #[must_use]
     pub fn child(&self, completer: impl Completer + 'static) -> Self {
-        Self::new(Box::new(completer), Some(self.clone()), self.0.pool.clone())
+        let place = Place::Below {
+            parent: Some(self.clone()),
+            root: self.root().clone(),
+        };
+        Self::new(Box::new(completer), place)
     }
 
     /// Returns the id of the node; the id of the root's handle is that of its node.
@@ -122,17 +156,27 @@ impl Node {
     #[must_use]
     #[doc(alias = "getCompleter")]
     pub fn parent(&self) -> Option<&Self> {
-        self.0.parent.as_ref()
+        match &self.0.place {
+            Place::Root(_) => None,
+            Place::Below { parent, .. } => parent.as_ref(),
+        }
     }
 
     /// Returns the node at the top.
     #[must_use]
     pub fn root(&self) -> &Self {
-        let mut node = self;
-        while let Some(parent) = node.parent() {
-            node = parent;
+        match &self.0.place {
+            Place::Root(_) => self,
+            Place::Below { root, .. } => root,
         }
-        node
+    }
+
+    /// Returns the pool, which the root stores.
+    fn pool(&self) -> Option<&ForkJoinPool> {
+        match &self.root().0.place {
+            Place::Root(pool) => Some(pool),
+            Place::Below { .. } => None,
+        }
     }
 
     /// Forks the node's work, to be run by this or another worker.
@@ -147,7 +191,10 @@ impl Node {
         let queued = QueuedNode(Some(self.clone()));
         let task = Task::new(move || queued.compute());
         let work = Work::Task(task, Some(self.root().waiter()));
-        self.0.pool.shared().push_or_submit(work)
+        match self.pool() {
+            Some(pool) => pool.shared().push_or_submit(work),
+            None => Err(work),
+        }
     }
 
     fn waiter(&self) -> WaiterId {
@@ -356,7 +403,7 @@ impl QueuedNode {
 impl Drop for QueuedNode {
     fn drop(&mut self) {
         if let Some(node) = self.0.take() {
-            let reason = if node.0.pool.is_shutdown() {
+            let reason = if node.pool().is_some_and(ForkJoinPool::is_shutdown) {
                 Cancellation::Shutdown
             } else {
                 Cancellation::Dropped
@@ -377,7 +424,7 @@ impl ForkJoinPool {
         &self,
         root: impl Completer + 'static,
     ) -> Result<Root, RejectedExecution<Root>> {
-        let node = Node::new(Box::new(root), None, self.clone());
+        let node = Node::new(Box::new(root), Place::Root(self.clone()));
         let end = node.0.end.handle();
         let root = Root { node, end };
         match root.node.submit() {

@@ -12,12 +12,12 @@
 //! forked, spawned or submitted is unrelated: nothing guarantees that it ends before the job does.
 
 use std::sync::Arc;
-use std::{panic, thread};
+use std::{mem, panic, thread};
 
 use super::job::{StackJob, Work};
 use super::local::Local;
 use super::shared::Shared;
-use crate::unwind::{catch, discard_payload};
+use crate::unwind::{catch, discard, discard_payload};
 
 /// The number of private jobs from which on a join adds none, unless a worker would take one.
 const ENOUGH: usize = 3;
@@ -101,14 +101,16 @@ where
     then(a, catch(b))
 }
 
-/// Runs the first closure after the second. Its panic is caught only if the second has panicked too.
+/// Runs the first closure after the second. Its panic is caught only where something else remains to
+/// be dropped.
 #[inline]
 fn then<A, RA, RB>(a: A, rb: thread::Result<RB>) -> (RA, RB)
 where
     A: FnOnce() -> RA,
 {
     match rb {
-        Ok(rb) => (a(), rb),
+        // Without a drop, nothing of the second result can panic while that of the first unwinds.
+        Ok(rb) if !mem::needs_drop::<RB>() => (a(), rb),
         rb => both(catch(a), rb),
     }
 }
@@ -122,7 +124,16 @@ fn both<RA, RB>(ra: thread::Result<RA>, rb: thread::Result<RB>) -> (RA, RB) {
             discard_payload(second);
             panic::resume_unwind(first)
         }
-        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => panic::resume_unwind(payload),
+        // The other result is dropped before the panic goes on: a drop that panics during another
+        // panic aborts the process.
+        (Err(payload), Ok(surplus)) => {
+            discard(surplus);
+            panic::resume_unwind(payload)
+        }
+        (Ok(surplus), Err(payload)) => {
+            discard(surplus);
+            panic::resume_unwind(payload)
+        }
     }
 }
 

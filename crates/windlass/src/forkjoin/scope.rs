@@ -13,7 +13,7 @@ use super::local::Local;
 use super::shared::Shared;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::unwind::{catch, discard_payload};
+use crate::unwind::{catch, discard, discard_payload};
 
 /// A scope that spawns closures which may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
 ///
@@ -155,7 +155,10 @@ where
     let panic = state.panic.lock().take();
     match (ended, panic) {
         (Ok(value), None) => value,
-        (Ok(_), Some(payload)) => std::panic::resume_unwind(payload),
+        (Ok(surplus), Some(payload)) => {
+            discard(surplus);
+            std::panic::resume_unwind(payload)
+        }
         (Err(payload), surplus) => {
             if let Some(surplus) = surplus {
                 discard_payload(surplus);
