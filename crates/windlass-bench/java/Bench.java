@@ -40,8 +40,17 @@ public final class Bench {
         // So that no sample pays for the rubbish of the one before it.
         System.gc();
         Point point = new Point(request[1]);
-        String peer = request[2];
-        return switch (request[0]) {
+        if (!point.has("busy")) return sample(request[0], point, request[2]);
+        Busy busy = new Busy(point.number("busy"));
+        try {
+            return sample(request[0], point, request[2]);
+        } finally {
+            busy.end();
+        }
+    }
+
+    private static List<Figure> sample(String workload, Point point, String peer) throws Exception {
+        return switch (workload) {
             case "W1" -> Streams.emptyTasks(peer, point);
             case "W2" -> Streams.results(peer, point);
             case "W3" -> Latency.pingPong(peer, point);
@@ -56,7 +65,9 @@ public final class Bench {
             case "W12" -> Shutdown.shutdown(peer, point);
             case "W13" -> Streams.additions(peer, point);
             case "W14" -> Streams.growth(peer, point);
-            default -> throw new IllegalArgumentException("there is no workload " + request[0]);
+            case "W15" -> Frugality.frugality(peer, point);
+            case "W16" -> sample(point.word("of"), point, peer);
+            default -> throw new IllegalArgumentException("there is no workload " + workload);
         };
     }
 }

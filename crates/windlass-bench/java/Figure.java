@@ -7,7 +7,7 @@ record Figure(String metric, double value, String unit) {
         return new Figure(metric, (double) nanos / Math.max(count, 1), "ns");
     }
 
-    static Figure micros(String metric, long nanos) {
+    static Figure micros(String metric, double nanos) {
         return new Figure(metric, nanos / 1e3, "us");
     }
 

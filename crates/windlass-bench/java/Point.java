@@ -12,6 +12,10 @@ final class Point {
         }
     }
 
+    boolean has(String key) {
+        return parts.containsKey(key);
+    }
+
     String word(String key) {
         String value = parts.get(key);
         if (value == null) throw new IllegalArgumentException("no " + key);

@@ -53,6 +53,7 @@ fn sample(workload: &str, point: &Point, peer: &str) -> Result<(), String> {
     let participant = participants.iter().find(|one| one.name == peer);
     let participant =
         participant.ok_or_else(|| format!("{peer} takes no part in {workload} {point}"))?;
+    harness::surroundings::make(point);
     for figure in (participant.run)(point) {
         println!("{}", figure.to_line());
     }

@@ -41,7 +41,7 @@ fn every_workload_gives_figures_for_windlass_and_a_peer() {
         .filter(|notice| notice.contains("failed"))
         .collect();
     assert!(failed.is_empty(), "{failed:?}");
-    for id in (1..=14).map(|number| format!("W{number}")) {
+    for id in (1..=16).map(|number| format!("W{number}")) {
         let rows: Vec<_> = lines
             .iter()
             .filter(|line| text(line, "workload") == id)

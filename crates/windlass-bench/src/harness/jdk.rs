@@ -4,6 +4,8 @@
 //! compiled and warm. A request is a line, `WORKLOAD POINT PEER`; the answer is a line per figure
 //! and then `end`, or `failed` with a reason.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,16 +14,17 @@ use std::{env, fs, process};
 
 use super::figure::Figure;
 use super::point::Point;
-use super::sample;
+use super::{sample, surroundings};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java");
 const MAIN: &str = "Bench";
 
-/// A JDK with the program compiled, and the process that runs it once there was a request.
+/// A JDK with the program compiled, and the processes that run it once there was a request.
 pub(crate) struct Jdk {
     classes: PathBuf,
     version: String,
-    persistent: Option<Persistent>,
+    /// By the number of cores that they may use; none has no limit.
+    persistent: HashMap<Option<usize>, Persistent>,
 }
 
 struct Persistent {
@@ -44,7 +47,7 @@ impl Jdk {
         let jdk = Self {
             classes,
             version,
-            persistent: None,
+            persistent: HashMap::new(),
         };
         jdk.compile()?;
         Ok(jdk)
@@ -80,13 +83,14 @@ impl Jdk {
         point: &Point,
         peer: &str,
     ) -> Result<Vec<Figure>, String> {
-        let persistent = match &mut self.persistent {
-            Some(persistent) => persistent,
-            empty => empty.insert(Persistent::start(&self.classes)?),
+        let cores = cores(point);
+        let persistent = match self.persistent.entry(cores) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(empty) => empty.insert(Persistent::start(java(&self.classes, cores))?),
         };
         let answer = persistent.ask(&format!("{workload} {point} {peer}"));
         if persistent.is_lost {
-            self.persistent = None;
+            self.persistent.remove(&cores);
         }
         answer
     }
@@ -102,7 +106,7 @@ impl Jdk {
         point: &Point,
         peer: &str,
     ) -> Result<Vec<Figure>, String> {
-        let mut command = java(&self.classes);
+        let mut command = java(&self.classes, cores(point));
         command.args([workload, &point.to_string(), peer]);
         sample::figures_of(command)
     }
@@ -110,15 +114,14 @@ impl Jdk {
 
 impl Drop for Jdk {
     fn drop(&mut self) {
-        self.persistent = None;
+        self.persistent.clear();
         // Left for the system to clean up if it cannot be removed.
         let _ = fs::remove_dir_all(&self.classes);
     }
 }
 
 impl Persistent {
-    fn start(classes: &Path) -> Result<Self, String> {
-        let mut command = java(classes);
+    fn start(mut command: Command) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(|error| error.to_string())?;
         let requests = process.stdin.take().ok_or("its input is not piped")?;
@@ -167,8 +170,22 @@ impl Drop for Persistent {
     }
 }
 
-fn java(classes: &Path) -> Command {
-    let mut command = Command::new("java");
+/// How many cores a point wants, if it does not want them all.
+fn cores(point: &Point) -> Option<usize> {
+    point.get("cores").map(|_| point.size("cores"))
+}
+
+fn java(classes: &Path, cores: Option<usize>) -> Command {
+    let mut command = match cores {
+        None => Command::new("java"),
+        Some(count) => {
+            let cores = surroundings::first_cores(count).into_iter();
+            let cores: Vec<_> = cores.map(|core| core.to_string()).collect();
+            let mut command = Command::new("taskset");
+            command.args(["--cpu-list", &cores.join(","), "java"]);
+            command
+        }
+    };
     command.arg("-cp").arg(classes).arg(MAIN);
     command
 }

@@ -8,5 +8,6 @@ pub(crate) mod record;
 pub(crate) mod rounds;
 pub(crate) mod run;
 pub(crate) mod sample;
+pub(crate) mod surroundings;
 pub(crate) mod table;
 pub(crate) mod workload;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::figure::Unit;
 use super::point::Point;
 use crate::instruments::quantile::quantile;
+use crate::peers::{NoPool, Peer, Sequential};
 
 /// One metric of one peer at one point, over all rounds.
 #[derive(Debug, Clone)]
@@ -58,6 +59,12 @@ impl Row {
     /// Whether the row is of a pool of Windlass's, and not of one with an addition.
     pub(crate) fn is_pool_of_ours(&self) -> bool {
         self.is_ours() && !self.peer.contains('+')
+    }
+
+    /// Whether the row is of no pool at all and so shows what the sample costs without one: it is
+    /// nobody's competitor.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.peer == Sequential::NAME || self.peer.ends_with(NoPool::NAME)
     }
 
     fn to_json(&self) -> Value {

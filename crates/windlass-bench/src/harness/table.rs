@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::figure::Better;
 use super::record::Row;
 use super::workload::Baseline;
-use crate::peers::{Peer, Sequential};
 
 /// The rows of one metric at one point, with the one that all are compared with.
 pub(crate) struct Ranking<'a> {
@@ -24,7 +23,7 @@ impl<'a> Ranking<'a> {
             rows.reverse();
         }
         let is_baseline = |row: &&&Row| match baseline {
-            Baseline::BestPeer => !row.is_ours() && row.peer != Sequential::NAME,
+            Baseline::BestPeer => !row.is_ours() && !row.is_reference(),
             Baseline::Plain => row.peer == "windlass",
         };
         let baseline = rows.iter().find(is_baseline).copied();

@@ -7,9 +7,11 @@ mod async_executor;
 mod blocking;
 mod channels;
 mod chili;
+mod condvar;
 mod executors;
 mod family;
 mod futures_pool;
+mod no_pool;
 mod oneshot;
 mod rayon;
 mod rusty_pool;
@@ -29,11 +31,13 @@ pub(crate) use self::async_executor::AsyncExecutor;
 pub(crate) use self::blocking::Blocking;
 pub(crate) use self::channels::{ChannelPool, Crossbeam, Kanal};
 pub(crate) use self::chili::Chili;
+pub(crate) use self::condvar::CondvarPool;
 pub(crate) use self::executors::{ExecutorsChannel, ExecutorsStealing};
 pub(crate) use self::family::{
     Bounded, Cached, ForkJoin, Peer, Pool, Returning, StopsAtOnce, Timers, WhenFull,
 };
 pub(crate) use self::futures_pool::FuturesPool;
+pub(crate) use self::no_pool::NoPool;
 pub(crate) use self::oneshot::WithOneshot;
 pub(crate) use self::rayon::Rayon;
 pub(crate) use self::rusty_pool::RustyPool;

@@ -163,7 +163,7 @@ fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
 
 /// Points that differ in one of these have a table each: other peers take part, or there would be
 /// too many columns.
-const KINDS: [&str; 3] = ["what", "policy", "captured"];
+const KINDS: [&str; 6] = ["what", "of", "policy", "captured", "cores", "busy"];
 
 /// A table for each metric: a line for each peer, a column for each point.
 fn metrics(text: &mut String, workload: &Workload, rows: &[Row]) {

@@ -14,7 +14,6 @@ use crate::harness::record::Row;
 use crate::harness::table::{self, Ranking, digits};
 use crate::harness::workload::Baseline;
 use crate::instruments::quantile::quantile;
-use crate::peers::{Peer, Sequential};
 
 /// Within this factor two figures count as equal.
 const LEVEL: f64 = 1.05;
@@ -310,7 +309,7 @@ fn losses(text: &mut String, summaries: &[Summary]) {
 
 /// Returns whether a row is not of Windlass.
 fn is_peer(row: &Row) -> bool {
-    !row.is_ours() && row.peer != Sequential::NAME
+    !row.is_ours() && !row.is_reference()
 }
 
 impl Topic {

@@ -4,8 +4,10 @@ mod additions;
 mod bounded;
 mod busy_tasks;
 mod cached;
+mod crowded;
 mod empty_tasks;
 mod fork_join;
+mod frugality;
 mod growth;
 mod memory;
 mod ping_pong;
@@ -35,6 +37,8 @@ pub(crate) fn all() -> Vec<Workload> {
         shutdown::workload(),
         additions::workload(),
         growth::workload(),
+        frugality::workload(),
+        crowded::workload(),
     ]
 }
 
