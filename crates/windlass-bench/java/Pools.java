@@ -47,8 +47,11 @@ final class Pools {
     }
 
     static ThreadPoolExecutor bounded(String peer, int workers, int capacity, String policy) {
-        BlockingQueue<Runnable> queue =
-            peer.equals("jdk-array") ? new ArrayBlockingQueue<>(capacity) : new LinkedBlockingQueue<>(capacity);
+        BlockingQueue<Runnable> queue = switch (peer) {
+            case "jdk-array" -> new ArrayBlockingQueue<>(capacity);
+            case "jdk-array-fair" -> new ArrayBlockingQueue<>(capacity, true);
+            default -> new LinkedBlockingQueue<>(capacity);
+        };
         RejectedExecutionHandler handler =
             policy.equals("block") ? Pools::put : new ThreadPoolExecutor.CallerRunsPolicy();
         return start(new ThreadPoolExecutor(workers, workers, 0, TimeUnit.SECONDS, queue, handler));

@@ -2,12 +2,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.RecursiveAction;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 
 /** Work that splits in two and joins: W7. Results are kept in fields, so that none is boxed. */
 final class Splitting {
     private static final int LEAF = 8_192;
     private static final int RUNS = 3;
+    private static final long LEAF_WAITS = 50_000_000;
 
     private Splitting() {}
 
@@ -27,6 +29,7 @@ final class Splitting {
                 long[] spare = new long[n];
                 yield () -> sort(pool, numbers, spare);
             }
+            case "leaves" -> () -> leaves(pool, n);
             default -> {
                 long[] numbers = new long[n];
                 for (int i = 0; i < n; i++) numbers[i] = i;
@@ -36,7 +39,40 @@ final class Splitting {
         long nanos = 0;
         for (int i = 0; i < RUNS; i++) nanos = run.getAsLong();
         Pools.end(pool);
-        return List.of(new Figure("time", nanos / 1e6, "ms"));
+        Figure time = new Figure("time", nanos / 1e6, "ms");
+        if (!point.word("what").equals("fib")) return List.of(time);
+        return List.of(time, Figure.per("per join", nanos, joins(n)));
+    }
+
+    /** The calls of the recursion but those for zero and one. */
+    private static long joins(int n) {
+        return n < 2 ? 0 : 1 + joins(n - 1) + joins(n - 2);
+    }
+
+    private static long leaves(ForkJoinPool pool, int count) {
+        long begun = System.nanoTime();
+        pool.invoke(new Leaves(count));
+        return System.nanoTime() - begun;
+    }
+
+    private static final class Leaves extends RecursiveAction {
+        private static final long serialVersionUID = 1;
+        private final int count;
+
+        Leaves(int count) {
+            this.count = count;
+        }
+
+        @Override
+        protected void compute() {
+            if (count == 1) {
+                long end = System.nanoTime() + LEAF_WAITS;
+                for (long left = LEAF_WAITS; left > 0; left = end - System.nanoTime()) LockSupport.parkNanos(left);
+            } else {
+                int half = count / 2;
+                invokeAll(new Leaves(count - half), new Leaves(half));
+            }
+        }
     }
 
     private static void check(boolean right) {

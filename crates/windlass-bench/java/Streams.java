@@ -84,7 +84,17 @@ final class Streams {
     static List<Figure> results(String peer, Point point) throws Exception {
         ExecutorService pool = Pools.of(peer, point.number("workers"));
         int tasks = point.number("tasks");
-        warmUp(pool, tasks);
+        if (point.has("warm")) {
+            submitAndGet(pool, point.number("warm"));
+        } else {
+            warmUp(pool, tasks);
+        }
+        long elapsed = submitAndGet(pool, tasks);
+        Pools.end(pool);
+        return List.of(Figure.per("per task", elapsed, tasks));
+    }
+
+    private static long submitAndGet(ExecutorService pool, int tasks) throws Exception {
         List<Future<Long>> handles = new ArrayList<>(tasks);
         long begun = System.nanoTime();
         for (int i = 0; i < tasks; i++) {
@@ -95,8 +105,7 @@ final class Streams {
         for (Future<Long> handle : handles) sum += handle.get();
         long elapsed = System.nanoTime() - begun;
         if (sum != (long) tasks * (tasks - 1) / 2) throw new IllegalStateException("a result is wrong");
-        Pools.end(pool);
-        return List.of(Figure.per("per task", elapsed, tasks));
+        return elapsed;
     }
 
     static List<Figure> bounded(String peer, Point point) throws Exception {
@@ -118,7 +127,7 @@ final class Streams {
         ExecutorService pool = Executors.newCachedThreadPool();
         int burst = point.number("burst");
         int tasks = point.number("tasks");
-        Work work = Work.ofMicros(1);
+        Work work = Work.ofMicros(point.has("micros") ? point.number("micros") : 1);
         for (int i = 0; i < tasks / burst / 10; i++) send(pool, burst, work);
         long begun = System.nanoTime();
         for (int i = 0; i < tasks / burst; i++) send(pool, burst, work);

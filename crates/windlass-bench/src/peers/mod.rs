@@ -48,7 +48,7 @@ pub(crate) use self::threadpool::Threadpool;
 pub(crate) use self::tokio::Tokio;
 pub(crate) use self::tokio_blocking::TokioBlocking;
 pub(crate) use self::tokio_timers::{TokioDelayQueue, TokioSleep};
-pub(crate) use self::windlass::{Windlass, WindlassArray};
+pub(crate) use self::windlass::{Windlass, WindlassArray, WindlassFairArray};
 pub(crate) use self::windlass_additions::{Boxed, Hooked, Named, Watched};
 pub(crate) use self::windlass_fork_join::WindlassForkJoin;
 pub(crate) use self::windlass_scheduled::WindlassScheduled;

@@ -2,7 +2,7 @@
 
 use windlass::ExecutorService;
 use windlass::pool::{BlockPolicy, Builder, CallerRunsPolicy};
-use windlass::queue::{ArrayBlockingQueue, LinkedBlockingQueue};
+use windlass::queue::{ArrayBlockingQueue, Fairness, LinkedBlockingQueue};
 use windlass::{Submit, ThreadPoolExecutor, executors};
 
 use super::family::{Bounded, Cached, Peer, Pool, StopsAtOnce, WhenFull};
@@ -96,29 +96,40 @@ impl StopsAtOnce for Windlass {
     }
 }
 
+/// Implements the pools over an array queue, which differ in its fairness.
+macro_rules! array_pool {
+    ($pool:ident, $name:literal, $fairness:expr) => {
+        impl Peer for $pool {
+            const NAME: &'static str = $name;
+        }
+
+        impl Pool for $pool {
+            fn with_workers(workers: usize) -> Self {
+                Self::with_capacity(workers, 1 << 20, WhenFull::Block)
+            }
+
+            #[inline]
+            fn execute(&self, body: impl FnOnce() + Send + 'static) {
+                self.0.execute(body).expect("the pool takes tasks");
+            }
+        }
+
+        impl Bounded for $pool {
+            fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self {
+                let queue = ArrayBlockingQueue::with_fairness(capacity, $fairness);
+                let builder = with_policy(fixed(workers), when_full);
+                Self(start(builder.work_queue(queue.expect("a capacity"))))
+            }
+        }
+    };
+}
+
 /// [`ThreadPoolExecutor`] with the array queue.
 pub(crate) struct WindlassArray(ThreadPoolExecutor);
 
-impl Peer for WindlassArray {
-    const NAME: &'static str = "windlass-array";
-}
+array_pool!(WindlassArray, "windlass-array", Fairness::Unfair);
 
-impl Pool for WindlassArray {
-    fn with_workers(workers: usize) -> Self {
-        Self::with_capacity(workers, 1 << 20, WhenFull::Block)
-    }
+/// [`ThreadPoolExecutor`] with the array queue that serves those who wait in their order.
+pub(crate) struct WindlassFairArray(ThreadPoolExecutor);
 
-    #[inline]
-    fn execute(&self, body: impl FnOnce() + Send + 'static) {
-        self.0.execute(body).expect("the pool takes tasks");
-    }
-}
-
-impl Bounded for WindlassArray {
-    fn with_capacity(workers: usize, capacity: usize, when_full: WhenFull) -> Self {
-        let queue = ArrayBlockingQueue::new(capacity).expect("a capacity");
-        Self(start(
-            with_policy(fixed(workers), when_full).work_queue(queue),
-        ))
-    }
-}
+array_pool!(WindlassFairArray, "windlass-array-fair", Fairness::Fair);

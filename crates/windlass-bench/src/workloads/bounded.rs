@@ -7,6 +7,7 @@ use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants
 use crate::instruments::tally::RAN;
 use crate::peers::{
     Bounded, ChannelPool, Crossbeam, Kanal, Threadfin, Tokio, WhenFull, Windlass, WindlassArray,
+    WindlassFairArray,
 };
 
 const CAPACITY: usize = 1_024;
@@ -18,16 +19,22 @@ pub(crate) fn workload() -> Workload {
         about: "Producers send empty tasks into a queue that holds 1,024; one that finds it full \
                 waits (block), or runs the task itself (caller-runs). Time per task; with one \
                 producer also how many tasks it ran itself, which is cheap and no merit: a pool \
-                whose workers do little leaves more to the caller.",
+                whose workers do little leaves more to the caller. Those of the last table serve \
+                whoever waits in the order of arrival: the fair array queues, and tokio, whose \
+                semaphore is fair.",
         points: grid,
-        participants: |_| {
-            participants![
+        participants: |point| match point.get("fair") {
+            None => participants![
                 sample;
                 Windlass, WindlassArray, Threadfin, Tokio, ChannelPool<Crossbeam>,
                 ChannelPool<Kanal>,
-            ]
+            ],
+            Some(_) => participants![sample; WindlassFairArray, Tokio],
         },
-        jdk: |_| vec!["jdk-linked", "jdk-array"],
+        jdk: |point| match point.get("fair") {
+            None => vec!["jdk-linked", "jdk-array"],
+            Some(_) => vec!["jdk-array-fair"],
+        },
         baseline: Baseline::BestPeer,
         jvm: Jvm::Persistent,
         plot: Plot::Throughput,
@@ -46,7 +53,12 @@ fn grid(size: Size) -> Vec<Point> {
             format!("policy={policy},producers={producers},workers={workers},tasks={tasks}")
         })
     };
-    points(of("block").chain(of("caller-runs")))
+    // A hand-over to the one who waits longest costs a switch of threads, so fewer of them.
+    let fair = [1, 4].map(|producers| {
+        let tasks = tasks / 10;
+        format!("policy=block,fair=yes,producers={producers},workers=8,tasks={tasks}")
+    });
+    points(of("block").chain(of("caller-runs")).chain(fair))
 }
 
 fn sample<P: Bounded>(point: &Point) -> Vec<Figure> {

@@ -14,7 +14,8 @@ pub(crate) fn workload() -> Workload {
         id: "W6",
         title: "cached pool, hand-off",
         about: "Bursts of tasks of 1 µs into a pool that grows as needed; the next burst starts \
-                when the last one has run. Time per task, and how many threads came to be.",
+                when the last one has run. Time per task, and how many threads came to be. The \
+                last two points are one burst into a fresh pool.",
         points: grid,
         participants: |_| participants![sample; Windlass, RustyPool, Threadfin, TokioBlocking, Blocking],
         jdk: |_| vec!["jdk-synchronous"],
@@ -30,16 +31,18 @@ fn grid(size: Size) -> Vec<Point> {
         Size::Quick => (vec![1, 4, 1_000], 4_000),
         Size::Full => (vec![1, 4, 1_000], 100_000),
     };
-    points(
-        bursts
-            .iter()
-            .map(|burst| format!("burst={burst},tasks={tasks}")),
-    )
+    let bursts = bursts
+        .iter()
+        .map(|burst| format!("burst={burst},tasks={tasks}"));
+    let flood = size.pick(100, 4_000, 200_000);
+    let floods = [0, 1].map(|micros| format!("burst={flood},micros={micros},tasks={flood}"));
+    points(bursts.chain(floods))
 }
 
 fn sample<P: Cached>(point: &Point) -> Vec<Figure> {
     let (burst, tasks) = (point.number("burst"), point.number("tasks"));
-    let work = Work::of_micros(1);
+    let micros = point.get("micros").map_or(1, |_| point.number("micros"));
+    let work = Work::of_micros(micros);
     let pool = P::cached();
     let send = || {
         let all = RAN.expect(burst);

@@ -28,7 +28,7 @@ fn grid(size: Size) -> Vec<Point> {
     // Producers, workers, captured bytes. Captures vary on a part of the grid only.
     let every = [1, 2, 4].map(|p| [1, 2, 4].map(|w| (p, w, 0))).concat();
     let captures =
-        [24, 64].map(|bytes| [(1, 1), (1, 2), (2, 2), (4, 4)].map(|(p, w)| (p, w, bytes)));
+        [24, 64].map(|bytes| [(1, 1), (1, 2), (2, 2), (4, 2), (4, 4)].map(|(p, w)| (p, w, bytes)));
     let chosen = match size {
         Size::Tiny => vec![(2, 2, 24)],
         Size::Quick => vec![(1, 1, 0), (2, 2, 24), (4, 4, 64)],

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
 use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
+use crate::instruments::pace;
 use crate::instruments::random::Random;
 use crate::peers::{Chili, ForkJoin, Rayon, Sequential, WindlassForkJoin};
 
 /// Below this length a part is sorted, or summed, without splitting.
 const LEAF: usize = 8_192;
+/// How long a leaf waits where nothing is computed.
+const LEAF_WAITS: Duration = Duration::from_millis(50);
 /// The last of so many runs counts, with the pool awake and the caches warm.
 const RUNS: usize = 3;
 
@@ -19,7 +22,10 @@ pub(crate) fn workload() -> Workload {
         title: "fork-join",
         about: "Fibonacci numbers without a cut-off, the sum over a binary tree of boxes, a merge \
                 sort with splits down to 8,192 elements, the sum of an array. Time of the last of \
-                three runs. Sequential is the same algorithm without a pool.",
+                three runs, and of Fibonacci numbers also per join, of which there is nothing else. \
+                Eight leaves that wait for 50 ms each, on eight workers, show whether idle workers \
+                reach all that there is to do: 50 ms is ideal. Sequential is the same algorithm \
+                without a pool.",
         points: grid,
         participants: |_| participants![sample; WindlassForkJoin, Rayon, Chili, Sequential],
         jdk: |_| vec!["jdk-fork-join"],
@@ -38,19 +44,32 @@ fn grid(size: Size) -> Vec<Point> {
     ];
     let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
     let of = |w: &u64| kinds.map(|(kind, n)| format!("what={kind},workers={w},n={n}"));
-    points(workers.iter().flat_map(of))
+    let leaves = size.pick(2, 8, 8);
+    let leaves = format!("what=leaves,workers={leaves},n={leaves}");
+    points(workers.iter().flat_map(of).chain([leaves]))
 }
 
 fn sample<P: ForkJoin>(point: &Point) -> Vec<Figure> {
     let pool = P::with_parallelism(point.size("workers"));
     let n = point.size("n");
     let elapsed = match point.word("what") {
-        "fib" => time_fib(&pool, n as u64),
+        "fib" => return of_fib(time_fib(&pool, n as u64), n),
+        "leaves" => time_leaves(&pool, n),
         "tree" => time_tree(&pool, n),
         "sort" => time_sort(&pool, n),
         _ => time_sum(&pool, n as u64),
     };
     vec![Figure::millis("time", elapsed)]
+}
+
+/// The figures of a Fibonacci number, whose recursion has a join for each of its calls but those
+/// for zero and one.
+fn of_fib(elapsed: Duration, n: usize) -> Vec<Figure> {
+    let joins = (0..=n).fold((0_u64, 1_u64), |(a, b), _| (b, a + b)).0 - 1;
+    vec![
+        Figure::millis("time", elapsed),
+        Figure::per("per join", elapsed, joins),
+    ]
 }
 
 /// The time of the last run.
@@ -82,6 +101,27 @@ fn fib<P: ForkJoin>(scope: &mut P::Scope<'_>, n: u64) -> u64 {
         |scope| fib::<P>(scope, n - 2),
     );
     a + b
+}
+
+fn time_leaves<P: ForkJoin>(pool: &P, count: usize) -> Duration {
+    last(|| {
+        let begun = Instant::now();
+        pool.enter(|scope| leaves::<P>(scope, count));
+        begun.elapsed()
+    })
+}
+
+fn leaves<P: ForkJoin>(scope: &mut P::Scope<'_>, count: usize) {
+    if count == 1 {
+        pace::sleep_until(Instant::now() + LEAF_WAITS);
+        return;
+    }
+    let half = count / 2;
+    P::join(
+        scope,
+        |scope| leaves::<P>(scope, count - half),
+        |scope| leaves::<P>(scope, half),
+    );
 }
 
 struct Node {
@@ -194,5 +234,18 @@ fn merge(numbers: &mut [u64], spare: &mut [u64], middle: usize) {
             numbers[to] = left[from_left];
             from_left += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_fib;
+    use std::time::Duration;
+
+    #[test]
+    fn a_fibonacci_number_has_a_join_for_every_call_that_splits() {
+        // fib(4) = fib(3) + fib(2), fib(3) = fib(2) + fib(1): four calls split.
+        let figures = of_fib(Duration::from_nanos(40), 4);
+        assert_eq!(figures[1].value, 10.0);
     }
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use super::{JDK_POOLS, pools, stream};
 use crate::harness::figure::{Figure, Unit};
 use crate::harness::point::Point;
-use crate::harness::workload::{Baseline, Jvm, Plot, Workload, points};
+use crate::harness::workload::{Baseline, Jvm, Plot, Workload, participants, points};
+use crate::instruments::pace;
 use crate::instruments::quantile::quantile;
 use crate::instruments::tally::RAN;
-use crate::peers::Pool;
+use crate::peers::{CondvarPool, Pool};
 
 /// The quiet before each task; all workers are parked by then.
 const QUIET: Duration = Duration::from_millis(2);
@@ -21,13 +22,14 @@ pub(crate) fn workload() -> Workload {
         id: "W4",
         title: "wake-up from idle",
         about: "After 2 ms of quiet one task is sent; the time from before the send until the \
-                task runs, median and 99th percentile.",
+                task runs, median and 99th percentile. `condvar` is a queue under a lock with a \
+                condition variable, and nothing else.",
         points: |size| {
             let wakes = size.pick(5, 50, 300);
             let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
             points(workers.iter().map(|w| format!("workers={w},wakes={wakes}")))
         },
-        participants: |_| pools!(sample),
+        participants: |_| [pools!(sample), participants![sample; CondvarPool]].concat(),
         jdk: |_| JDK_POOLS.to_vec(),
         baseline: Baseline::BestPeer,
         jvm: Jvm::Persistent,
@@ -49,7 +51,7 @@ fn sample<P: Pool>(point: &Point) -> Vec<Figure> {
 }
 
 fn wake<P: Pool>(pool: &P, zero: Instant) -> f64 {
-    keep_quiet();
+    pace::sleep_until(Instant::now() + QUIET);
     let all = RAN.expect(1);
     let sent = zero.elapsed();
     pool.execute(move || {
@@ -63,16 +65,4 @@ fn wake<P: Pool>(pool: &P, zero: Instant) -> f64 {
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Lets the time pass that makes the pool idle, without a load of our own.
-fn keep_quiet() {
-    let end = Instant::now() + QUIET;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
-        std::thread::park_timeout(left);
-    }
 }
