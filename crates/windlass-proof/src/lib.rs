@@ -4,11 +4,14 @@
 //! * `tests/linearizability.rs`: recorded histories of several threads are linearizable
 //!   ([`history`]);
 //! * `tests/faults_*.rs`: fault injection;
+//! * `windlass-proof attack`: programs that a hostile or unlucky user could write ([`attack`]);
 //! * `windlass-proof soak`: everything at once, for a given time ([`soak`]).
 //!
 //! `WINDLASS_PROOF_CASES` sets how many cases each random test tries.
 
+pub mod attack;
 pub mod history;
+mod process;
 pub mod seeded;
 pub mod soak;
 

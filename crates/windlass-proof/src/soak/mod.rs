@@ -6,7 +6,6 @@
 //! dropped, whoever drops it.
 
 mod outcomes;
-mod process;
 mod producer;
 mod subject;
 
@@ -17,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
+use crate::process::Usage;
 use outcomes::OutcomeCounts;
-use process::Usage;
 use subject::Subject;
 
 const PRODUCERS: u64 = 8;

@@ -148,7 +148,7 @@ where
             Ok(()) => {}
             // The policy has waited until the limit.
             Err(rejected) if is_late() && rejected.is_timed_out() => {
-                rejected.into_task().abandon(Cancellation::TimedOut)
+                rejected.into_task().abandon(Cancellation::TimedOut);
             }
             Err(rejected) => return Err(InvokeError::Rejected(rejected)),
         }

@@ -1,0 +1,120 @@
+//! Memory that a pool keeps after a burst of two million tasks.
+
+use std::time::Duration;
+
+use windlass::executors;
+use windlass::prelude::*;
+use windlass::queue::{
+    LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue,
+};
+use windlass::task::Task;
+use windlass::testing::Gate;
+
+use super::{Attack, Verdict, attack};
+use crate::process::Usage;
+
+const TASKS: u64 = 2_000_000;
+/// What may stay, of some 100 MiB at the peak.
+const KEPT_KIB: u64 = 16 * 1024;
+
+pub(super) fn attacks() -> Vec<Attack> {
+    let burst = |name, claim, run| attack(name, claim, run).within(120);
+    vec![
+        burst(
+            "burst-linked",
+            "a linked queue shrinks after a burst",
+            || thread_pool(LinkedBlockingQueue::new()),
+        ),
+        burst("burst-deque", "a deque shrinks after a burst", || {
+            thread_pool(LinkedBlockingDeque::new())
+        }),
+        burst(
+            "burst-transfer",
+            "a transfer queue shrinks after a burst",
+            || thread_pool(LinkedTransferQueue::new()),
+        ),
+        burst(
+            "burst-priority",
+            "a priority queue shrinks after a burst",
+            || thread_pool(PriorityBlockingQueue::by_key(Task::priority)),
+        ),
+        burst(
+            "burst-fork-join",
+            "a fork-join pool shrinks after a burst",
+            fork_join,
+        ),
+        burst(
+            "burst-timers",
+            "a scheduled pool shrinks after a burst of timers that are cancelled",
+            timers,
+        ),
+    ]
+}
+
+/// What the process uses beyond this, once the allocator has returned what it can.
+fn kept(before: Usage, peak: Usage) -> Verdict {
+    let at_peak = peak.resident_kib.saturating_sub(before.resident_kib);
+    let kept = Usage::now()
+        .resident_kib
+        .saturating_sub(before.resident_kib);
+    let mib = |kib| kib / 1024;
+    let seen = format!("{} MiB at the peak, {} kept", mib(at_peak), mib(kept));
+    Verdict::new(kept < KEPT_KIB, seen)
+}
+
+fn thread_pool(queue: impl BlockingQueue<Task> + 'static) -> Verdict {
+    let builder = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .work_queue(queue);
+    let pool = builder.build().expect("the sizes fit");
+    let (gate, before) = (Gate::new(), Usage::now());
+    let waits = gate.clone();
+    pool.execute(move || waits.pass_uninterruptibly())
+        .expect("it runs");
+    for _ in 0..TASKS {
+        pool.execute(|| ()).expect("it runs");
+    }
+    let peak = Usage::now();
+    gate.open();
+    pool.submit(|| ())
+        .expect("it runs")
+        .join()
+        .expect("it ends");
+    let verdict = kept(before, peak);
+    pool.close();
+    verdict
+}
+
+fn fork_join() -> Verdict {
+    let pool = ForkJoinPool::new(1).expect("one worker is allowed");
+    let (gate, before) = (Gate::new(), Usage::now());
+    let waits = gate.clone();
+    pool.execute(move || waits.pass_uninterruptibly())
+        .expect("it runs");
+    for _ in 0..TASKS {
+        pool.execute(|| ()).expect("it runs");
+    }
+    let peak = Usage::now();
+    gate.open();
+    while !pool.await_quiescence(Duration::from_secs(1)) {}
+    let verdict = kept(before, peak);
+    pool.close();
+    verdict
+}
+
+fn timers() -> Verdict {
+    let pool = executors::scheduled_thread_pool(1);
+    pool.set_remove_on_cancel(true);
+    let before = Usage::now();
+    let schedule = |_| pool.schedule(Duration::from_secs(3600), || ());
+    let handles: Vec<_> = (0..TASKS).filter_map(|at| schedule(at).ok()).collect();
+    let peak = Usage::now();
+    for handle in &handles {
+        handle.cancel();
+    }
+    drop(handles);
+    let verdict = kept(before, peak);
+    drop(pool.shutdown_now());
+    pool.close();
+    verdict
+}
