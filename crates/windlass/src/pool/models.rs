@@ -16,7 +16,10 @@ use super::ThreadPoolExecutor;
 use crate::executor::ExecutorService;
 #[cfg(not(loom))]
 use crate::queue::SynchronousQueue;
-use crate::queue::{BlockingQueue, LinkedBlockingQueue};
+use crate::queue::{
+    ArrayBlockingQueue, BlockingQueue, Fairness, LinkedBlockingDeque, LinkedBlockingQueue,
+    LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
+};
 use crate::submit::Submit;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{model, thread};
@@ -83,17 +86,37 @@ fn a_task_that_meets_a_shutdown_is_run_or_refused() {
     });
 }
 
-#[test]
-fn a_worker_that_leaves_does_not_leave_a_task_behind() {
-    model(|| {
-        // No core, no keep-alive: the worker exits as soon as the queue is empty.
-        let pool = pool(0, 1, LinkedBlockingQueue::new());
-        let runs = Runs::default();
-        pool.execute(runs.one()).unwrap();
-        let mut second = pool.submit(runs.one()).unwrap();
-        second.get().unwrap();
-        close_and_check(&pool, &runs, 2);
-    });
+/// No core, no keep-alive: the worker exits as soon as the queue is empty.
+fn a_worker_leaves_while_a_task_comes(queue: impl BlockingQueue<Task> + 'static) {
+    let pool = pool(0, 1, queue);
+    let runs = Runs::default();
+    pool.execute(runs.one()).unwrap();
+    let mut second = pool.submit(runs.one()).unwrap();
+    second.get().unwrap();
+    close_and_check(&pool, &runs, 2);
+}
+
+macro_rules! a_worker_that_leaves_does_not_leave_a_task_behind {
+    ($($queue:ident: $new:expr;)*) => {
+        mod a_worker_that_leaves_does_not_leave_a_task_behind {
+            use super::*;
+
+            $(#[test]
+            fn $queue() {
+                model(|| a_worker_leaves_while_a_task_comes($new));
+            })*
+        }
+    };
+}
+
+a_worker_that_leaves_does_not_leave_a_task_behind! {
+    linked: LinkedBlockingQueue::new();
+    array: ArrayBlockingQueue::new(2).unwrap();
+    array_fair: ArrayBlockingQueue::with_fairness(2, Fairness::Fair).unwrap();
+    resizable: ResizableBlockingQueue::with_capacity(2).unwrap();
+    deque: LinkedBlockingDeque::new();
+    priority: PriorityBlockingQueue::by_key(Task::priority);
+    transfer: LinkedTransferQueue::new();
 }
 
 #[test]

@@ -115,6 +115,11 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     fn peek(&self, f: &mut dyn FnMut(&T));
 
     /// Returns how many elements are queued.
+    ///
+    /// A pool's last worker gives up its place in a sequentially consistent atomic and then asks for
+    /// the length, while a submitter inserts and then reads that atomic. So this takes part in that
+    /// order: either the length counts the element, or the submitter sees that the worker has left.
+    /// A lock that both calls take suffices; a relaxed or acquire read of a counter does not.
     #[doc(alias = "size")]
     fn len(&self) -> usize;
 

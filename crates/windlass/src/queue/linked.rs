@@ -117,4 +117,13 @@ mod models {
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
         model(|| scenarios::a_taker_sees_what_came_before_the_put(LinkedBlockingQueue::new()));
     }
+
+    #[test]
+    fn an_element_is_counted_or_its_producer_sees_who_counts() {
+        model(|| {
+            scenarios::an_element_is_counted_or_its_producer_sees_who_counts(
+                LinkedBlockingQueue::new(),
+            )
+        });
+    }
 }

@@ -168,4 +168,13 @@ mod models {
             assert_eq!(queue.take().unwrap(), 3 - first);
         });
     }
+
+    #[test]
+    fn an_element_is_counted_or_its_producer_sees_who_counts() {
+        model(|| {
+            scenarios::an_element_is_counted_or_its_producer_sees_who_counts(
+                PriorityBlockingQueue::new(),
+            )
+        });
+    }
 }

@@ -79,7 +79,7 @@ mod models {
     use std::sync::Arc;
 
     use super::ResizableBlockingQueue;
-    use crate::queue::parts::scenarios::spawn;
+    use crate::queue::parts::scenarios::{self, spawn};
     use crate::queue::{BlockingQueue, PutError};
     use crate::sync::model;
 
@@ -148,6 +148,15 @@ mod models {
             assert_eq!(queue.offer(3), Err(PutError::Full(3)));
             let came_first = giver.join().unwrap();
             assert_eq!(queue.len(), 1 + usize::from(came_first));
+        });
+    }
+
+    #[test]
+    fn an_element_is_counted_or_its_producer_sees_who_counts() {
+        model(|| {
+            scenarios::an_element_is_counted_or_its_producer_sees_who_counts(
+                ResizableBlockingQueue::new(),
+            )
         });
     }
 }

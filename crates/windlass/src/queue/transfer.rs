@@ -45,7 +45,8 @@ use crate::waiting::{
 /// ```
 pub struct LinkedTransferQueue<T: Send> {
     lock: QueueLock<State<T>>,
-    /// The length as of the last change under the lock.
+    /// The length as of the last change under the lock. Written and read under the lock; code that
+    /// runs under it, a predicate for instance, reads it there.
     published_len: AtomicUsize,
 }
 
@@ -212,7 +213,7 @@ impl<T: Send> LinkedTransferQueue<T> {
 
     fn publish(&self, state: &State<T>) {
         self.published_len
-            .store(state.entries.len(), Ordering::Release);
+            .store(state.entries.len(), Ordering::Relaxed);
     }
 }
 
@@ -312,7 +313,13 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
     }
 
     fn len(&self) -> usize {
-        self.published_len.load(Ordering::Acquire)
+        // Under the lock, which orders the length with what its reader and a producer do beside the
+        // queue: a pool's last worker leaves and then looks for an element, a submitter inserts one
+        // and then looks for a worker.
+        let guard = self.lock.lock_unless_entered();
+        let len = self.published_len.load(Ordering::Relaxed);
+        drop(guard);
+        len
     }
 
     fn remaining_capacity(&self) -> Option<usize> {
@@ -408,5 +415,14 @@ mod models {
     #[test]
     fn whoever_takes_an_element_sees_what_was_done_before_it_was_put() {
         model(|| scenarios::a_taker_sees_what_came_before_the_put(LinkedTransferQueue::new()));
+    }
+
+    #[test]
+    fn an_element_is_counted_or_its_producer_sees_who_counts() {
+        model(|| {
+            scenarios::an_element_is_counted_or_its_producer_sees_who_counts(
+                LinkedTransferQueue::new(),
+            )
+        });
     }
 }

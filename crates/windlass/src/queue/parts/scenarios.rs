@@ -101,3 +101,21 @@ pub(crate) fn a_taker_sees_what_came_before_the_put(queue: impl BlockingQueue<u3
     assert_eq!(note.load(Ordering::Relaxed), 7);
     producer.join().unwrap().unwrap();
 }
+
+/// A pool relies on this: its last worker gives up its place and then looks for an element; a
+/// submitter inserts one and then looks for a worker. At least one of them finds the other's.
+pub(crate) fn an_element_is_counted_or_its_producer_sees_who_counts(
+    queue: impl BlockingQueue<u32> + 'static,
+) {
+    let queue = Arc::new(queue);
+    let left = Arc::new(AtomicUsize::new(0));
+    let theirs = (Arc::clone(&queue), Arc::clone(&left));
+    let leaver = spawn(move || {
+        theirs.1.fetch_add(1, Ordering::SeqCst);
+        theirs.0.is_empty()
+    });
+    queue.offer(1).unwrap();
+    let is_seen = left.load(Ordering::SeqCst) == 1;
+    let is_missed = leaver.join().unwrap();
+    assert!(is_seen || !is_missed, "the element is nobody's");
+}

@@ -104,7 +104,7 @@ impl<D: Discipline> Blocking<D> {
             None => {}
         }
         let unwatched = match head {
-            HeadState::NotBefore(at) => guard.unwatched_time(at),
+            HeadState::NotBefore(at) => self.lock.enter(&mut guard).unwatched_time(at),
             HeadState::Ready | HeadState::Unavailable => None,
         };
         let until = unwatched.map_or(deadline, |at| deadline.min(at));

@@ -25,8 +25,9 @@ pub struct Blocking<D: Discipline> {
     pub(super) fairness: Fairness,
     pub(super) precedence: InterruptPrecedence,
     pub(super) admission: Admission,
-    /// The length and the capacity as of the last change under the lock. They are read without the
-    /// lock, so that `len` and `remaining_capacity` can be called from inside a predicate.
+    /// The length and the capacity as of the last change under the lock. Code that runs under the
+    /// lock reads them there, a predicate for instance; and an offer that finds no room needs no
+    /// lock to say so.
     published_len: AtomicUsize,
     published_capacity: AtomicUsize,
 }
@@ -153,6 +154,19 @@ impl<D: Discipline> Blocking<D> {
         self.published_len.store(items.len(), Ordering::Release);
         self.published_capacity
             .store(items.capacity().unwrap_or(UNBOUNDED), Ordering::Release);
+    }
+
+    /// Reads what is published with `read`, under the lock unless this thread runs code under it.
+    ///
+    /// The lock orders a length with what its reader and a producer do beside the queue. The last
+    /// worker of a pool gives up its place and then looks for an element; a submitter inserts one
+    /// and then looks for a worker: whichever locks second finds what the other did before. Atomics
+    /// without the lock would need a full barrier after every change for that.
+    pub(super) fn in_order<R>(&self, read: impl FnOnce(&Self) -> R) -> R {
+        let guard = self.lock.lock_unless_entered();
+        let result = read(self);
+        drop(guard);
+        result
     }
 
     pub(super) fn published_len(&self) -> usize {

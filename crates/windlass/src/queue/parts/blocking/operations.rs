@@ -92,11 +92,11 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
     }
 
     fn len(&self) -> usize {
-        self.published_len()
+        self.in_order(Self::published_len)
     }
 
     fn remaining_capacity(&self) -> Option<usize> {
-        self.published_room()
+        self.in_order(Self::published_room)
     }
 
     fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
