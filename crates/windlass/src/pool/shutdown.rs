@@ -1,5 +1,7 @@
 //! Shutdown, orderly and immediate, and termination.
 
+use std::panic::resume_unwind;
+
 use super::ctl::RunState;
 use super::shared::Shared;
 use crate::task::{Cancellation, Task};
@@ -27,13 +29,14 @@ impl Shared {
         self.ctl.advance_to(RunState::Stop);
         self.roster.interrupt_all();
         self.nudge_blocked();
-        let tasks = self.queue.drain_all();
+        // A comparison of the user's that panics leaves the tasks in the queue. The pool ends.
+        let drained = catch(|| self.queue.drain_all());
         self.task_count.invalidate();
-        for task in &tasks {
+        for task in drained.iter().flatten() {
             task.set_drop_reason(Cancellation::Drained);
         }
         self.try_terminate();
-        tasks
+        drained.unwrap_or_else(|payload| resume_unwind(payload))
     }
 
     /// Terminates the pool if it is shut down and neither tasks nor workers are left. Called after
@@ -73,7 +76,7 @@ impl Shared {
         self.ctl.advance_to(RunState::Terminated);
         self.termination.signal();
         if let Err(payload) = ended {
-            std::panic::resume_unwind(payload);
+            resume_unwind(payload);
         }
     }
 }

@@ -121,6 +121,10 @@ impl<T: Send + Delayed> Discipline for ByDeadline<T> {
         self.0.retain(verdicts, by_deadline)
     }
 
+    fn take_all(&mut self) -> Vec<T> {
+        self.0.take_all(by_deadline)
+    }
+
     fn ready_at(&self) -> Option<Instant> {
         self.peek().map(Delayed::deadline)
     }

@@ -205,26 +205,30 @@ impl<T: Send> LinkedBlockingDeque<T> {
 
     /// Calls `f` with the element at the head, if there is one.
     pub fn peek_first(&self, f: &mut dyn FnMut(&T)) {
-        self.0.with(|state| (state.items.items.front().map(f), ()));
+        self.0
+            .with(|state| (state.items.discipline.items.front().map(f), ()));
     }
 
     /// Calls `f` with the element at the tail, if there is one.
     pub fn peek_last(&self, f: &mut dyn FnMut(&T)) {
-        self.0.with(|state| (state.items.items.back().map(f), ()));
+        self.0
+            .with(|state| (state.items.discipline.items.back().map(f), ()));
     }
 
     /// Removes the element nearest to the tail for which `wanted` returns true.
     #[doc(alias = "removeLastOccurrence")]
     pub fn remove_last(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
-        self.0
-            .remove_where(|deque| deque.items.iter().rposition(wanted))
+        self.0.remove_with(|deque| {
+            let index = deque.items.iter().rposition(wanted)?;
+            deque.items.remove(index)
+        })
     }
 
     /// Calls `f` with every element, from the tail to the head.
     #[doc(alias = "descendingIterator")]
     pub fn for_each_rev(&self, f: &mut dyn FnMut(&T)) {
         self.0
-            .with(|state| (state.items.items.iter().rev().for_each(f), ()));
+            .with(|state| (state.items.discipline.items.iter().rev().for_each(f), ()));
     }
 }
 

@@ -1,8 +1,10 @@
 //! The order and the admission rule of a queue, without any concurrency.
 
+use std::mem;
 use std::time::Instant;
 
 use super::error::CapacityError;
+use crate::unwind::ignore_panic;
 
 /// The order and the admission rule of a queue: which element is next, and whether one more may be
 /// inserted.
@@ -15,6 +17,15 @@ use super::error::CapacityError;
 /// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have
 /// defaults: for a bound override [`capacity`](Self::capacity), for an admission rule
 /// [`admits`](Self::admits), for elements that are not available yet [`ready_at`](Self::ready_at).
+///
+/// # Panics
+///
+/// A method may panic if it leaves the discipline as it was before the call. The panic reaches the
+/// caller of the queue, and the queue stays as it was: no element is lost or doubled, the length is
+/// right, and threads that wait are served as if there had been no call. What `poll`, `take` or
+/// `drain` had removed already is next to leave. Two calls of the queue cannot be undone where a
+/// method panics later: an element stays inserted after [`push`](Self::push) has returned, and
+/// `remove_first`, `retain` and `drain_all` deliver what they removed and discard the panic.
 ///
 /// A stack, as a work queue that runs the newest task first:
 ///
@@ -76,23 +87,34 @@ pub trait Discipline: Send {
     /// Keeps the elements whose verdict is true, in the order of [`iter`](Self::iter). Returns the
     /// others in that order.
     ///
-    /// Override where many single removals would be slow.
+    /// Override where many single removals would be slow, or where [`remove`](Self::remove) may
+    /// panic: this one then pushes again what it has removed.
     fn retain(&mut self, verdicts: &[bool]) -> Vec<Self::Item> {
         let removals = verdicts
             .iter()
             .enumerate()
             .rev()
             .filter(|(_, keep)| !**keep);
-        let mut removed: Vec<_> = removals.map(|(index, _)| self.remove(index)).collect();
+        let mut taken = PushAgain::of(self);
+        for (index, _) in removals {
+            let item = taken.discipline.remove(index);
+            taken.items.push(item);
+        }
+        let mut removed = taken.finish();
         removed.reverse();
         removed
     }
 
     /// Removes everything, whatever [`ready_at`](Self::ready_at) returns.
+    ///
+    /// Override where [`pop`](Self::pop) may panic: this one then pushes again what it has removed.
     fn take_all(&mut self) -> Vec<Self::Item> {
-        let mut items = Vec::with_capacity(self.len());
-        items.extend(std::iter::from_fn(|| self.pop()));
-        items
+        let mut taken = PushAgain::of(self);
+        taken.items.reserve_exact(taken.discipline.len());
+        while let Some(item) = taken.discipline.pop() {
+            taken.items.push(item);
+        }
+        taken.finish()
     }
 
     /// Returns whether there are no elements.
@@ -133,6 +155,33 @@ pub trait Discipline: Send {
     /// wake another one.
     fn ready_next_at(&self) -> Option<Instant> {
         None
+    }
+}
+
+/// Elements that have been removed from a discipline, and are pushed again if it panics.
+struct PushAgain<'a, D: Discipline + ?Sized> {
+    discipline: &'a mut D,
+    items: Vec<D::Item>,
+}
+
+impl<'a, D: Discipline + ?Sized> PushAgain<'a, D> {
+    fn of(discipline: &'a mut D) -> Self {
+        Self {
+            discipline,
+            items: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Vec<D::Item> {
+        mem::take(&mut self.items)
+    }
+}
+
+impl<D: Discipline + ?Sized> Drop for PushAgain<'_, D> {
+    fn drop(&mut self) {
+        for item in mem::take(&mut self.items) {
+            ignore_panic(|| self.discipline.push(item));
+        }
     }
 }
 

@@ -23,8 +23,9 @@
 //!
 //! Predicates, other closures and comparisons run while the queue is locked. They may call `len`,
 //! `is_empty` and `remaining_capacity` of the queue; any other call on the same queue from inside
-//! them panics instead of deadlocking. If a predicate panics, the queue is as it was
-//! before the call.
+//! them panics instead of deadlocking. If a predicate or a comparison panics, the queue is as it was
+//! before the call, and threads that wait are served all the same; [`Discipline`] says what holds
+//! for its other methods.
 //!
 //! # Implementation
 //!

@@ -66,7 +66,9 @@ impl<T: Send> PriorityBlockingQueue<T> {
 
     /// Compares two elements as this queue does.
     pub fn compare(&self, a: &T, b: &T) -> Ordering {
-        let compare = self.0.with(|state| (Arc::clone(&state.items.compare), ()));
+        let compare = self
+            .0
+            .with(|state| (Arc::clone(&state.items.discipline.compare), ()));
         compare(a, b)
     }
 
@@ -137,6 +139,10 @@ impl<T: Send> Discipline for Heap<T> {
 
     fn retain(&mut self, verdicts: &[bool]) -> Vec<T> {
         self.entries.retain(verdicts, &*self.compare)
+    }
+
+    fn take_all(&mut self) -> Vec<T> {
+        self.entries.take_all(&*self.compare)
     }
 }
 

@@ -42,7 +42,15 @@ impl Shared {
                 let delay = due.saturating_duration_since(now);
                 (due, sequence, QueuedTask::new(task, delay))
             };
-            (state.items.entries().map(entry).collect::<Vec<_>>(), ())
+            (
+                state
+                    .items
+                    .discipline
+                    .entries()
+                    .map(entry)
+                    .collect::<Vec<_>>(),
+                (),
+            )
         });
         queued.sort_by_key(|(due, sequence, _)| (*due, *sequence));
         queued.into_iter().map(|(_, _, task)| task).collect()

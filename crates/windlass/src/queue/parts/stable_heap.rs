@@ -1,8 +1,8 @@
 //! A binary min-heap in which equal elements keep their order of arrival.
 //!
 //! Unlike `std`'s heap it can remove from the middle, and it compares before it moves: every
-//! operation first computes the path that an element will take, and only then moves anything. A
-//! comparison that panics therefore leaves the heap as it was.
+//! operation first computes where elements will go, and only then moves anything. A comparison that
+//! panics therefore leaves the heap as it was.
 
 use std::cmp::Ordering;
 
@@ -94,20 +94,54 @@ impl<T> StableHeap<T> {
         verdicts: &[bool],
         compare: impl Fn(&T, &T) -> Ordering,
     ) -> Vec<T> {
-        let mut removed = Vec::new();
-        let mut verdicts = verdicts.iter();
-        for entry in std::mem::take(&mut self.entries) {
-            if verdicts.next().copied().unwrap_or(true) {
-                self.entries.push(entry);
-            } else {
-                removed.push(entry.item);
-            }
+        let (mut kept, removed): (Vec<usize>, Vec<usize>) =
+            (0..self.entries.len()).partition(|at| verdicts.get(*at).is_none_or(|keep| *keep));
+        if removed.is_empty() {
+            return Vec::new();
         }
-        for at in (0..self.entries.len() / 2).rev() {
-            let path = self.path_down(at, self.entries.len(), &self.entries[at], &compare);
-            self.sift_along(at, &path);
+        for at in (0..kept.len() / 2).rev() {
+            self.sift_down(&mut kept, at, &compare);
         }
+        let mut entries = self.take_entries();
+        let removed = entries.take(removed).map(|entry| entry.item).collect();
+        self.entries = entries.take(kept).collect();
         removed
+    }
+
+    /// Removes everything, in the order of [`pop`](Self::pop).
+    pub(crate) fn take_all(&mut self, compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+        let mut heap: Vec<usize> = (0..self.entries.len()).collect();
+        let mut order = Vec::with_capacity(heap.len());
+        while !heap.is_empty() {
+            order.push(heap.swap_remove(0));
+            self.sift_down(&mut heap, 0, &compare);
+        }
+        let mut entries = self.take_entries();
+        entries.take(order).map(|entry| entry.item).collect()
+    }
+
+    fn take_entries(&mut self) -> TakenEntries<T> {
+        let entries = std::mem::take(&mut self.entries);
+        TakenEntries(entries.into_iter().map(Some).collect())
+    }
+
+    /// Moves the element at `at` down to its place, in a heap of indices of elements.
+    fn sift_down(&self, heap: &mut [usize], mut at: usize, compare: &impl Fn(&T, &T) -> Ordering) {
+        let precedes = |a: usize, b: usize| self.entries[a].precedes(&self.entries[b], compare);
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= heap.len() {
+                return;
+            }
+            if child + 1 < heap.len() && precedes(heap[child + 1], heap[child]) {
+                child += 1;
+            }
+            if !precedes(heap[child], heap[at]) {
+                return;
+            }
+            heap.swap(at, child);
+            at = child;
+        }
     }
 
     /// Returns the indices that an element inserted at `at` passes on its way up.
@@ -162,6 +196,15 @@ impl<T> StableHeap<T> {
             self.entries.swap(at, next);
             at = next;
         }
+    }
+}
+
+/// The entries of a heap, which are taken out one by one, each once.
+struct TakenEntries<T>(Vec<Option<Entry<T>>>);
+
+impl<T> TakenEntries<T> {
+    fn take(&mut self, indices: Vec<usize>) -> impl Iterator<Item = Entry<T>> {
+        indices.into_iter().filter_map(|at| self.0[at].take())
     }
 }
 

@@ -34,18 +34,15 @@ impl<D: Discipline> Blocking<D> {
         let mut guard = self.lock.lock();
         let mut status = TakerStatus::New;
         loop {
-            let mut state = self.lock.enter(&mut guard);
-            let head = self.head_state(&state, status);
+            let mut state = self.begin(&mut guard);
             state.end_take_grant(status, self.fairness);
+            let head = self.head_state(&state, status);
+            state.end();
             if head == HeadState::Ready {
-                let item = remove(&mut state.items);
-                let wakeups = self.after_removal(&mut state, usize::from(item.is_some()));
-                drop(state);
-                drop(guard);
-                drop(wakeups);
-                return Ok(item);
+                return Ok(self.remove_next(guard, |items, removed| {
+                    *removed = items.pop_with(&remove);
+                }));
             }
-            drop(state);
             let Some(deadline) = limit.deadline() else {
                 return Ok(None);
             };
@@ -69,15 +66,18 @@ impl<D: Discipline> Blocking<D> {
 
     /// Signals the next taker if one that leaves without an element has to, and releases the lock.
     fn give_up_take(&self, mut guard: Guard<'_, D>) {
-        let mut state = self.lock.enter(&mut guard);
+        let mut state = self.begin(&mut guard);
         let wakeup = state.signal_next_taker(self.fairness);
-        drop(state);
+        state.end();
         drop(guard);
         drop(wakeup);
     }
 
     fn is_ready(&self, guard: &mut Guard<'_, D>) -> bool {
-        self.head_state(&self.lock.enter(guard), TakerStatus::TimedOut) == HeadState::Ready
+        let state = self.begin(guard);
+        let head = self.head_state(&state, TakerStatus::TimedOut);
+        state.end();
+        head == HeadState::Ready
     }
 
     fn head_state(&self, state: &State<D>, status: TakerStatus) -> HeadState {
@@ -104,7 +104,12 @@ impl<D: Discipline> Blocking<D> {
             None => {}
         }
         let unwatched = match head {
-            HeadState::NotBefore(at) => self.lock.enter(&mut guard).unwatched_time(at),
+            HeadState::NotBefore(at) => {
+                let state = self.begin(&mut guard);
+                let unwatched = state.unwatched_time(at);
+                state.end();
+                unwatched
+            }
             HeadState::Ready | HeadState::Unavailable => None,
         };
         let until = unwatched.map_or(deadline, |at| deadline.min(at));

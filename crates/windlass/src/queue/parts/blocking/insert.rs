@@ -26,26 +26,25 @@ impl<D: Discipline> Blocking<D> {
         let mut guard = self.lock.lock();
         let mut status = PutterStatus::New;
         loop {
-            let mut state = self.lock.enter(&mut guard);
-            if !state.items.admits(&item) {
+            let mut state = self.begin(&mut guard);
+            state.end_put_grant(status, self.fairness);
+            if !state.items.discipline.admits(&item) {
                 let wakeups = self.pass_on_place(&mut state, status);
-                drop(state);
+                state.end();
                 drop(guard);
                 drop(wakeups);
                 return Err(PutError::Refused(item));
             }
-            let may_put = state.may_put(status, self.fairness);
-            state.end_put_grant(status, self.fairness);
-            if may_put {
+            if state.may_put(status, self.fairness) {
                 let wakeup = state.push(self.fairness, |items| insert(items, item));
                 let next = state.signal_next_putter(self.fairness);
                 self.publish(&state.items);
-                drop(state);
+                state.end();
                 drop(guard);
                 drop((wakeup, next));
                 return Ok(());
             }
-            drop(state);
+            state.end();
             let Some(deadline) = limit.deadline() else {
                 return Err(PutError::Full(item));
             };
@@ -67,7 +66,6 @@ impl<D: Discipline> Blocking<D> {
 
     /// Signals the next putter instead of one whose element is not admitted.
     fn pass_on_place(&self, state: &mut State<D>, status: PutterStatus) -> Wakeups {
-        state.end_put_grant(status, self.fairness);
         if status == PutterStatus::Signalled {
             state.signal_putters(1, self.fairness)
         } else {

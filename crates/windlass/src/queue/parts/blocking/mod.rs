@@ -19,11 +19,21 @@
 //! that leaves for any reason, signal a taker if none wakes in time. A taker that parks for an
 //! element which has been removed counts like any other: it checks the queue again when it wakes.
 //! With a second timed taker the leader leaves with its element and need not wake anybody.
+//!
+//! All methods of a discipline are user code, and may panic. A call ends its grant before it runs
+//! any of them. If one panics, what the call had removed is [kept](items), the length is published
+//! anew, and as many waiting threads as there are elements and places check the queue for
+//! themselves, since the caller may have been signalled for one of these
+//! ([`CriticalSection`](critical_section::CriticalSection)).
 
+mod changes;
+mod critical_section;
 mod extract;
 mod insert;
+mod items;
 mod monitor;
 mod operations;
+mod removal;
 mod state;
 mod timed_takers;
 

@@ -1,15 +1,15 @@
-//! The lock around a discipline, and the changes under it that do not wait.
+//! The lock around a discipline, and what is published about its state.
 
 use std::fmt;
 
-use super::state::{State, Wakeups};
+use super::items::Items;
+use super::state::State;
 use crate::queue::discipline::Discipline;
 use crate::queue::fairness::Fairness;
 use crate::queue::parts::interrupt_precedence::InterruptPrecedence;
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::waiting::Wakeup;
 
 /// Stands for "no bound" in the atomic that publishes the capacity.
 const UNBOUNDED: usize = usize::MAX;
@@ -85,75 +85,13 @@ impl<D: Discipline> Blocking<D> {
 
     /// Converts the queue into its discipline, with all that is queued.
     pub fn into_inner(self) -> D {
-        self.lock.into_inner().items
+        self.lock.into_inner().items.into_discipline()
     }
 
-    /// Runs `f` on the locked data, publishes the new length, and wakes the threads that `f`
-    /// signalled.
-    pub(crate) fn with<R, W>(&self, f: impl FnOnce(&mut State<D>) -> (R, W)) -> R {
-        let mut guard = self.lock.lock();
-        let (result, wakeups) = {
-            let mut state = self.lock.enter(&mut guard);
-            let done = f(&mut state);
-            self.publish(&state.items);
-            done
-        };
-        drop(guard);
-        drop(wakeups);
-        result
-    }
-
-    /// Inserts into a queue that has no bound and admits everything.
-    #[inline]
-    pub(crate) fn push(&self, item: D::Item) {
-        let mut guard = self.lock.lock();
-        let mut state = self.lock.enter(&mut guard);
-        let wakeup = state.push(self.fairness, |items| items.push(item));
-        self.publish(&state.items);
-        drop(state);
-        drop(guard);
-        drop(wakeup);
-    }
-
-    /// Removes an element with `remove`, and signals the threads that wait for its place.
-    #[inline]
-    pub(crate) fn remove_with(
-        &self,
-        remove: impl FnOnce(&mut D) -> Option<D::Item>,
-    ) -> Option<D::Item> {
-        let mut guard = self.lock.lock();
-        let mut state = self.lock.enter(&mut guard);
-        let removed = remove(&mut state.items);
-        let wakeups = self.after_removal(&mut state, usize::from(removed.is_some()));
-        drop(state);
-        drop(guard);
-        drop(wakeups);
-        removed
-    }
-
-    /// Removes the element at the index that `find` returns.
-    pub(crate) fn remove_where(&self, find: impl FnOnce(&D) -> Option<usize>) -> Option<D::Item> {
-        self.remove_with(|items| find(items).map(|index| items.remove(index)))
-    }
-
-    /// Publishes the new length, and signals putters and the next taker after a removal.
-    #[inline]
-    pub(super) fn after_removal(
-        &self,
-        state: &mut State<D>,
-        freed: usize,
-    ) -> (Wakeups, Option<Wakeup>) {
-        self.publish(&state.items);
-        (
-            state.signal_putters(freed, self.fairness),
-            state.signal_next_taker(self.fairness),
-        )
-    }
-
-    pub(super) fn publish(&self, items: &D) {
+    pub(super) fn publish(&self, items: &Items<D>) {
         self.published_len.store(items.len(), Ordering::Release);
-        self.published_capacity
-            .store(items.capacity().unwrap_or(UNBOUNDED), Ordering::Release);
+        let capacity = items.discipline.capacity().unwrap_or(UNBOUNDED);
+        self.published_capacity.store(capacity, Ordering::Release);
     }
 
     /// Reads what is published with `read`, under the lock unless this thread runs code under it.

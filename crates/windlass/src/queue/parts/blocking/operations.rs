@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::items::Items;
 use super::monitor::Blocking;
 use crate::interrupt::Interrupted;
 use crate::queue::blocking_queue::{BlockingQueue, Waiting};
@@ -40,55 +41,40 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
     }
 
     fn drain(&self, max: usize) -> Vec<D::Item> {
-        self.with(|state| {
-            let now = state.items.ready_at().map(|_| clock::now());
-            let mut drained = Vec::with_capacity(max.min(state.items.len()));
+        self.remove_next(self.lock.lock(), |items, drained: &mut Vec<_>| {
+            let now = items.ready_at().map(|_| clock::now());
+            drained.reserve_exact(max.min(items.len()));
             while drained.len() < max {
-                let ready = match (state.items.ready_at(), now) {
+                let ready = match (items.ready_at(), now) {
                     (Some(at), Some(now)) => at <= now,
                     _ => true,
                 };
-                let Some(item) = (if ready { state.items.pop() } else { None }) else {
+                let Some(item) = (if ready { items.pop_with(D::pop) } else { None }) else {
                     break;
                 };
                 drained.push(item);
             }
-            let wakeups = self.after_removal(state, drained.len());
-            (drained, wakeups)
         })
     }
 
     fn drain_all(&self) -> Vec<D::Item> {
-        self.with(|state| {
-            let drained = state.items.take_all();
-            let wakeups = self.after_removal(state, drained.len());
-            (drained, wakeups)
-        })
+        self.remove_particular(Items::take_all)
     }
 
     fn remove_first(&self, wanted: &mut dyn FnMut(&D::Item) -> bool) -> Option<D::Item> {
-        self.remove_where(|items| items.iter().position(wanted))
+        self.remove_particular(|items| items.remove_first(wanted))
     }
 
     fn retain(&self, keep: &mut dyn FnMut(&D::Item) -> bool) -> Vec<D::Item> {
-        self.with(|state| {
-            // All verdicts first, so that a predicate that panics changes nothing.
-            let verdicts: Vec<bool> = state.items.iter().map(keep).collect();
-            let removed = state.items.retain(&verdicts);
-            let wakeups = self.after_removal(state, removed.len());
-            (removed, wakeups)
-        })
+        self.remove_particular(|items| items.retain(keep))
     }
 
     fn for_each(&self, f: &mut dyn FnMut(&D::Item)) {
-        let mut guard = self.lock.lock();
-        self.lock.enter(&mut guard).items.iter().for_each(f);
+        self.read(|items| items.iter().for_each(f));
     }
 
     fn peek(&self, f: &mut dyn FnMut(&D::Item)) {
-        let mut guard = self.lock.lock();
-        let state = self.lock.enter(&mut guard);
-        state.items.peek().into_iter().for_each(f);
+        self.read(|items| items.peek().into_iter().for_each(f));
     }
 
     fn len(&self) -> usize {
@@ -101,7 +87,7 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
 
     fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
         self.with(|state| {
-            let former = state.items.set_capacity(capacity);
+            let former = state.items.discipline.set_capacity(capacity);
             let wakeups = state.signal_putters(usize::MAX, self.fairness);
             (former, wakeups)
         })

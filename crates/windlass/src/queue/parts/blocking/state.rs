@@ -2,18 +2,19 @@
 
 use std::time::Instant;
 
+use super::items::Items;
 use super::timed_takers::TimedTakers;
 use crate::queue::discipline::Discipline;
 use crate::queue::fairness::Fairness;
+use crate::unwind::{catch, discard_payload};
 use crate::waiting::{WaitQueue, Wakeup};
 
 /// Threads to be woken; `None` if nobody waits, which is cheaper to return than an empty list.
 pub(super) type Wakeups = Option<Vec<Wakeup>>;
 
 /// The data that the lock of a [`Blocking`](super::Blocking) guards.
-#[derive(Debug)]
-pub(crate) struct State<D> {
-    pub(crate) items: D,
+pub(crate) struct State<D: Discipline> {
+    pub(crate) items: Items<D>,
     pub(super) takers: WaitQueue,
     pub(super) putters: WaitQueue,
     pub(super) timed_takers: TimedTakers,
@@ -46,21 +47,15 @@ pub(super) enum PutterStatus {
 }
 
 impl<D: Discipline> State<D> {
-    pub(super) fn new(items: D) -> Self {
+    pub(super) fn new(discipline: D) -> Self {
         Self {
-            items,
+            items: Items::new(discipline),
             takers: WaitQueue::default(),
             putters: WaitQueue::default(),
             timed_takers: TimedTakers::default(),
             granted_takes: 0,
             granted_puts: 0,
         }
-    }
-
-    fn room(&self) -> usize {
-        self.items
-            .capacity()
-            .map_or(usize::MAX, |bound| bound.saturating_sub(self.items.len()))
     }
 
     /// Returns whether a taker finds an element that is not granted to another.
@@ -79,9 +74,11 @@ impl<D: Discipline> State<D> {
     /// Returns whether a putter finds room that is not granted to another.
     pub(super) fn may_put(&self, status: PutterStatus, fairness: Fairness) -> bool {
         match (fairness, status) {
-            (Fairness::Unfair, _) | (Fairness::Fair, PutterStatus::Signalled) => self.room() > 0,
+            (Fairness::Unfair, _) | (Fairness::Fair, PutterStatus::Signalled) => {
+                self.items.room() > 0
+            }
             (Fairness::Fair, PutterStatus::New) => {
-                self.putters.is_empty() && self.room() > self.granted_puts
+                self.putters.is_empty() && self.items.room() > self.granted_puts
             }
         }
     }
@@ -117,7 +114,7 @@ impl<D: Discipline> State<D> {
         if self.putters.is_empty() {
             return None;
         }
-        let mut count = freed.min(self.room());
+        let mut count = freed.min(self.items.room());
         if fairness == Fairness::Fair {
             count = count.min(1 - self.granted_puts);
         }
@@ -160,7 +157,7 @@ impl<D: Discipline> State<D> {
         match self.timed_takers.count_by(head) {
             0 => Some(head),
             1 => {
-                let next = self.items.ready_next_at();
+                let next = self.items.discipline.ready_next_at();
                 next.filter(|next| self.timed_takers.count_by(*next) < 2)
             }
             _ => None,
@@ -175,7 +172,7 @@ impl<D: Discipline> State<D> {
         insert: impl FnOnce(&mut D),
     ) -> Option<Wakeup> {
         let before = self.items.ready_at();
-        insert(&mut self.items);
+        insert(&mut self.items.discipline);
         match (before, self.items.ready_at()) {
             (_, None) => self.signal_taker(fairness),
             (Some(before), Some(after)) if after >= before => None,
@@ -183,4 +180,31 @@ impl<D: Discipline> State<D> {
             _ => self.signal_taker(fairness),
         }
     }
+
+    /// Signals as many takers and putters as there are elements and places, after user code has
+    /// panicked; in a fair queue no more than one of each, who signals the next.
+    ///
+    /// If the discipline cannot even be asked, all of them find out for themselves.
+    pub(super) fn signal_after_panic(&mut self, fairness: Fairness) -> [Vec<Wakeup>; 2] {
+        let len = or_max(|| self.items.len());
+        let room = or_max(|| self.items.room());
+        match fairness {
+            Fairness::Unfair => [self.takers.signal(len), self.putters.signal(room)],
+            Fairness::Fair => {
+                let takers = self.takers.signal(len.min(1 - self.granted_takes));
+                self.granted_takes += takers.len();
+                let putters = self.putters.signal(room.min(1 - self.granted_puts));
+                self.granted_puts += putters.len();
+                [takers, putters]
+            }
+        }
+    }
+}
+
+/// Returns what user code returns, or the maximum if it panics.
+fn or_max(f: impl FnOnce() -> usize) -> usize {
+    catch(f).unwrap_or_else(|payload| {
+        discard_payload(payload);
+        usize::MAX
+    })
 }
