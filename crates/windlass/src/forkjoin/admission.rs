@@ -22,12 +22,12 @@ impl Shared {
     /// Pushes work to the deque of the calling worker, also in a pool that is shut down. On other threads
     /// it submits the work.
     pub(super) fn push_or_submit(self: &Arc<Self>, work: Work) -> Result<(), Work> {
-        let external = Local::with(|local| match local {
-            Some(local) if local.is_of(self) => {
+        let external = Local::of(self, |local| match local {
+            Some(local) => {
                 local.push(work);
                 None
             }
-            _ => Some(work),
+            None => Some(work),
         });
         external.map_or(Ok(()), |work| self.submit(work))
     }

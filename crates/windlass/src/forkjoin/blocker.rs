@@ -68,8 +68,5 @@ pub fn managed_block(blocker: &mut dyn ManagedBlocker) -> Result<(), Interrupted
 /// assert_eq!(text.len(), 21);
 /// ```
 pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    Local::with(|local| match local {
-        Some(local) => local.while_blocked(wait),
-        None => wait(),
-    })
+    Local::while_blocked(wait)
 }

@@ -341,7 +341,8 @@ impl Node {
 
     /// Runs up to `most` nodes of this tree that this worker has forked; returns how many there were.
     pub fn help_complete(&self, most: usize) -> usize {
-        Local::with(|local| {
+        let Some(pool) = self.pool() else { return 0 };
+        Local::of(pool.shared(), |local| {
             let Some(local) = local else { return 0 };
             let mut helped = 0;
             while helped < most && !self.root().0.end.is_done() {

@@ -123,11 +123,10 @@ impl ForkJoinPool {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.is_current() {
-            body()
-        } else {
-            self.shared().run_on_worker(body)
-        }
+        Local::of(self.shared(), |local| match local {
+            Some(_) => body(),
+            None => self.shared().run_on_worker(body),
+        })
     }
 
     /// Runs the task on a worker, as [`install`](Self::install), and returns its result.
@@ -196,7 +195,7 @@ impl ForkJoinPool {
     #[doc(alias = "inForkJoinPool")]
     #[doc(alias = "getPool")]
     pub fn is_current(&self) -> bool {
-        Local::with(|local| local.is_some_and(|local| local.is_of(self.shared())))
+        Local::is_in(self.shared())
     }
 
     /// Returns whether nothing is queued and no thread runs work.
@@ -212,8 +211,7 @@ impl ForkJoinPool {
     /// regardless of the timeout, and returns true when it finds no more.
     pub fn await_quiescence(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(timeout);
-        let helped = Local::with(|local| {
-            let local = local.filter(|local| local.is_of(self.shared()));
+        let helped = Local::of(self.shared(), |local| {
             local.map(task::run_until_idle).is_some()
         });
         if helped {
@@ -264,6 +262,18 @@ impl ForkJoinPool {
         self.accepted(self.shared().inject(Work::task(task)).map(|_| ()))
     }
 
+    /// Pushes the task to the deque that the current thread has as a worker of this pool while it is a
+    /// guest of another; else submits it.
+    fn execute_elsewhere(&self, task: Task) -> Result<(), RejectedExecution> {
+        Local::of(self.shared(), |local| match local {
+            Some(local) if self.shared().run_state() == RunState::Running => {
+                local.push(Work::task(task));
+                Ok(())
+            }
+            _ => self.external_submit(task),
+        })
+    }
+
     fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
         submitted.map_err(|work| self.rejection(work))
     }
@@ -307,7 +317,7 @@ impl Executor for ForkJoinPool {
                 Ok(())
             }
             // In a closure of its own, so that the task stays in registers on the path above.
-            _ => outlined(move || self.external_submit(task)),
+            _ => outlined(move || self.execute_elsewhere(task)),
         })
     }
 

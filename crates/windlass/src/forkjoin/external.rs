@@ -44,10 +44,7 @@ impl Shared {
             }
         };
         // A worker of another pool counts as blocked in that pool while it waits here.
-        Local::with(|local| match local {
-            Some(local) => local.while_blocked(wait),
-            None => wait(),
-        });
+        Local::while_blocked(wait);
     }
 
     /// Runs submitted work of `waiter` if the pool has no worker; returns whether it did.

@@ -73,9 +73,8 @@ impl<T: Send + 'static> ForkHandle<T> {
     ///
     /// The handle, if the task cannot be taken back.
     pub fn try_unfork(self) -> Result<(Task, TaskHandle<T>), Self> {
-        let newest = Local::with(|local| {
-            let local = local.filter(|local| local.is_of(&self.shared))?;
-            let taken = local.take_newest_if(|work| work.is_task(self.id()))?;
+        let newest = Local::of(&self.shared, |local| {
+            let taken = local?.take_newest_if(|work| work.is_task(self.id()))?;
             taken.into_task()
         });
         match newest {
@@ -92,7 +91,7 @@ impl<T: Send + 'static> ForkHandle<T> {
     /// Runs the task if no thread has started it; else leapfrogs: runs jobs of joins that its runner has
     /// entered since.
     fn help(&self, local: Option<&Local>) {
-        match local.filter(|local| local.is_of(&self.shared)) {
+        match local {
             Some(local) => self.help_on(local),
             None if self.shared.has_no_workers() => {
                 self.shared.as_helper(|local| self.run_here(local));
@@ -140,15 +139,12 @@ impl<T: Send + 'static> Handle for ForkHandle<T> {
 
     /// Helps with the task, then waits for its end.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
-        Local::with(|local| {
+        Local::of(&self.shared, |local| {
             self.help(local);
             if self.handle.is_done() {
                 return Ok(true);
             }
-            match local {
-                Some(local) => local.while_blocked(|| self.handle.wait_by(deadline)),
-                None => self.handle.wait_by(deadline),
-            }
+            Local::while_blocked(|| self.handle.wait_by(deadline))
         })
     }
 }

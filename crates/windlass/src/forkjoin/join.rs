@@ -32,12 +32,29 @@ where
 {
     Local::with(|local| match local {
         Some(local) if local.is_of(shared) => join_on(local, a, b),
-        _ => shared.run_on_worker(move || {
-            Local::with(|local| match local {
-                Some(local) => join_on(local, a, b),
-                None => (a(), b()),
-            })
-        }),
+        _ => join_elsewhere(shared, a, b),
+    })
+}
+
+/// Runs both closures on the current thread if it is a worker of the pool and a guest of another; else
+/// on a worker.
+#[cold]
+fn join_elsewhere<A, B, RA, RB>(shared: &Arc<Shared>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let on_worker = move || {
+        Local::with(|local| match local {
+            Some(local) => join_on(local, a, b),
+            None => (a(), b()),
+        })
+    };
+    Local::of(shared, |local| match local {
+        Some(_) => on_worker(),
+        None => shared.run_on_worker(on_worker),
     })
 }
 
@@ -161,7 +178,7 @@ where
     }
     while !job.latch.is_set() {
         if !leapfrog(local, || job.thief().filter(|_| !job.latch.is_set())) {
-            local.while_blocked(|| job.latch.wait(&local.context));
+            Local::while_blocked(|| job.latch.wait(&local.context));
         }
     }
     if job.was_returned() {

@@ -23,6 +23,19 @@ const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
 }
 
+const_thread_local! {
+    static OUTER: Cell<*const Outer> = Cell::new(ptr::null());
+}
+
+/// The local part that another one hides: that of a worker which is a guest of a second pool.
+///
+/// It is on the stack of [`Local::enter`]. A list of its own, so that the access to the current local
+/// part takes one step.
+struct Outer {
+    local: *const Local,
+    next: *const Outer,
+}
+
 /// The thread-local part of a worker. It is on the stack of the worker's thread while that runs
 /// tasks.
 pub(super) struct Local {
@@ -92,15 +105,22 @@ impl Local {
         }
     }
 
-    /// Makes this the local part of the current thread while `f` runs.
+    /// Makes this the local part of the current thread while `f` runs. The former one stays known to
+    /// [`of`](Self::of).
     pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Leave(*const Local);
-        impl Drop for Leave {
+        struct Leave<'a>(&'a Outer);
+        impl Drop for Leave<'_> {
             fn drop(&mut self) {
-                LOCAL.with(|local| local.set(self.0));
+                LOCAL.with(|local| local.set(self.0.local));
+                OUTER.with(|outer| outer.set(self.0.next));
             }
         }
-        let _leave = Leave(LOCAL.with(|local| local.replace(ptr::from_ref(self))));
+        let hidden = Outer {
+            local: LOCAL.with(|local| local.replace(ptr::from_ref(self))),
+            next: OUTER.with(Cell::get),
+        };
+        let _leave = Leave(&hidden);
+        OUTER.with(|outer| outer.set(&raw const hidden));
         f()
     }
 
@@ -110,6 +130,49 @@ impl Local {
         let local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
         // SAFETY: set by `enter` on this thread, and reset before the `Local` is dropped.
         f(unsafe { local.as_ref() })
+    }
+
+    /// Runs `f` with the local part that the current thread has in this pool, if any, as the current one.
+    ///
+    /// A worker that is a guest of another pool is found here, and by [`with`](Self::with) as the guest.
+    pub(super) fn of<R>(shared: &Arc<Shared>, f: impl FnOnce(Option<&Self>) -> R) -> R {
+        Self::find(
+            |local| local.is_of(shared),
+            |found| match found {
+                None => f(None),
+                Some(local) if local.is_current() => f(Some(local)),
+                Some(local) => local.enter(|| f(Some(local))),
+            },
+        )
+    }
+
+    /// Returns whether the current thread takes part in this pool.
+    pub(super) fn is_in(shared: &Arc<Shared>) -> bool {
+        Self::find(|local| local.is_of(shared), |found| found.is_some())
+    }
+
+    /// Returns whether [`with`](Self::with) finds this one.
+    fn is_current(&self) -> bool {
+        LOCAL.with(|local| ptr::eq(local.get(), self))
+    }
+
+    /// Runs `f` with the first of the local parts of the current thread, from the current one outwards,
+    /// for which `is_wanted` returns true.
+    fn find<R>(is_wanted: impl Fn(&Self) -> bool, f: impl FnOnce(Option<&Self>) -> R) -> R {
+        let mut local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
+        let mut outer = OUTER.try_with(Cell::get).unwrap_or(ptr::null());
+        // SAFETY: set by `enter` on this thread, and reset before the `Local` is dropped.
+        while let Some(found) = unsafe { local.as_ref() } {
+            if is_wanted(found) {
+                return f(Some(found));
+            }
+            // SAFETY: it is on the stack of an `enter` that has not returned.
+            let Some(hidden) = (unsafe { outer.as_ref() }) else {
+                break;
+            };
+            (local, outer) = (hidden.local, hidden.next);
+        }
+        f(None)
     }
 
     /// Returns whether this is a worker of this pool.
@@ -217,23 +280,28 @@ impl Local {
         None
     }
 
-    /// Runs `wait`, which may block; meanwhile another worker may replace this one.
-    pub(super) fn while_blocked<R>(&self, wait: impl FnOnce() -> R) -> R {
+    /// Runs `wait`, which may block; meanwhile another worker may replace the current one, in the pool
+    /// whose worker it is, wherever it is a guest.
+    pub(super) fn while_blocked<R>(wait: impl FnOnce() -> R) -> R {
         struct End<'a>(&'a Local);
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 self.0.waits.set(self.0.waits.get() - 1);
-                if self.0.waits.get() == 0 && self.0.kind == Kind::Worker {
+                if self.0.waits.get() == 0 {
                     self.0.shared.end_blocking();
                 }
             }
         }
-        if self.waits.get() == 0 && self.kind == Kind::Worker {
-            self.shared.begin_blocking();
-        }
-        self.waits.set(self.waits.get() + 1);
-        let _end = End(self);
-        wait()
+        let is_worker = |local: &Self| local.kind == Kind::Worker;
+        Self::find(is_worker, |found| {
+            let Some(worker) = found else { return wait() };
+            if worker.waits.get() == 0 {
+                worker.shared.begin_blocking();
+            }
+            worker.waits.set(worker.waits.get() + 1);
+            let _end = End(worker);
+            wait()
+        })
     }
 
     /// Steals from other workers, or takes a submission.
@@ -321,8 +389,8 @@ impl Local {
             }
             Work::Task(task, _) => {
                 // Clears an interrupt of the preceding task; one of `shutdown_now` stays pending.
-                if self.context.take_interrupt() && self.shared.is_stopping() {
-                    self.context.set_interrupted();
+                if self.context.take_interrupt() {
+                    self.interrupt_if_stopping();
                 }
                 let _shown = self.show(task.id().as_u64());
                 task.run();
@@ -358,7 +426,8 @@ impl Local {
 
     fn run_job(&self, job: JobRef) {
         if self.is_at_top() {
-            self.reset_interrupt();
+            self.context.take_interrupt();
+            self.interrupt_if_stopping();
         }
         let thief = (!self.has_older_work()).then_some(self.worker.index);
         self.depth.set(self.depth.get() + 1);
@@ -394,31 +463,28 @@ impl Local {
 
     /// Runs `f` inside other work as the task with this id; its panic is reported.
     ///
-    /// An interrupt that is pending for the outer task stays pending.
+    /// An interrupt for the outer work stays pending, or becomes so if it comes meanwhile; one for the
+    /// task ends with the task.
     pub(super) fn run_nested(&self, id: u64, f: impl FnOnce()) {
-        let pending = self.reset_interrupt();
+        let outer = self.context.begin_nested();
+        self.interrupt_if_stopping();
         let shown = self.show(id);
         let ended = catch(f);
         drop(shown);
-        if self.kind == Kind::Helper {
-            self.context.take_interrupt();
-        }
-        if pending {
-            self.context.set_interrupted();
-        }
+        self.context.end_nested(outer, id);
         if let Err(payload) = ended {
             self.shared.report(Failure::from_panic(payload));
         }
     }
 
-    /// Clears the interrupt of the preceding task, and sets one if the pool stops. Returns whether one
-    /// was pending.
-    fn reset_interrupt(&self) -> bool {
-        let pending = self.context.take_interrupt();
+    /// Sets an interrupt if the pool stops.
+    ///
+    /// Called after the interrupt of other work was taken, and `shutdown_now` stops the pool before it
+    /// interrupts. So if its interrupt was taken, the pool is seen to stop.
+    fn interrupt_if_stopping(&self) {
         if self.shared.is_stopping() {
             self.context.set_interrupted();
         }
-        pending
     }
 }
 

@@ -12,7 +12,7 @@ use super::job::{StackJob, Work};
 use super::local::Local;
 use super::shared::{Config, Shared};
 use super::{blocking, join, scope, worker};
-use crate::interrupt::ThreadContext;
+use crate::interrupt::{self, ThreadContext};
 use crate::sync::{Mutex, model, thread};
 use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
@@ -230,5 +230,22 @@ fn a_pool_that_idles_can_be_ended() {
         let shared = shared(1, Duration::MAX);
         assert_eq!(submit(&shared, || 1).get().unwrap(), 1);
         end(&shared);
+    });
+}
+
+#[test]
+fn a_task_that_meets_a_stop_is_interrupted_or_handed_back() {
+    model(|| {
+        let shared = shared(1, Duration::MAX);
+        let mut submitted = submit(&shared, || {
+            // A stray token may end a park early.
+            while interrupt::park().is_ok() {}
+            1
+        });
+        let handed_back = shared.shutdown_now();
+        assert_eq!(shared.termination.wait(Duration::MAX), Ok(true));
+        assert_eq!(submitted.is_done(), handed_back.is_empty());
+        drop(handed_back);
+        assert_ne!(submitted.get().is_ok(), submitted.is_cancelled());
     });
 }

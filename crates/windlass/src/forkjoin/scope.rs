@@ -106,9 +106,9 @@ impl ScopeState {
     }
 
     fn wait(&self) {
-        Local::with(|local| match local {
-            Some(local) if local.is_of(&self.shared) => self.wait_on(local),
-            _ => self.shared.wait_outside(&self.latch, self.waiter()),
+        Local::of(&self.shared, |local| match local {
+            Some(local) => self.wait_on(local),
+            None => self.shared.wait_outside(&self.latch, self.waiter()),
         });
     }
 
@@ -119,7 +119,7 @@ impl ScopeState {
             let own = local.take_for(waiter);
             match own.or_else(|| self.shared.take_moved_job(waiter)) {
                 Some(own) => local.run(own),
-                None => local.while_blocked(|| self.latch.wait(&local.context)),
+                None => Local::while_blocked(|| self.latch.wait(&local.context)),
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{self, Deadline, ParkResult, Parker, thread_local};
 
 thread_local! {
@@ -14,6 +14,8 @@ thread_local! {
 const INTERRUPT: u8 = 1;
 /// The flag of a thread that has to check the state of its pool again.
 const NUDGE: u8 = 1 << 1;
+/// One interrupt by another thread; they are counted in the bits from here on, next to the flags.
+const ONE_INTERRUPT: u32 = 1 << 8;
 
 /// The state that the library keeps for one thread: its parker, and its pending interrupt.
 ///
@@ -31,7 +33,10 @@ const NUDGE: u8 = 1 << 1;
 /// waits in.
 pub(crate) struct ThreadContext {
     parker: Arc<Parker>,
-    flags: AtomicU8,
+    /// The flags, and how often other threads have interrupted this one.
+    flags: AtomicU32,
+    /// The id of the task whose cancellation interrupted the thread last.
+    cancelled_task: AtomicU64,
     /// The flags that end a wait of this thread; written by the thread itself.
     wait_mask: AtomicU8,
     /// The flags that ended its last wait; for the thread itself.
@@ -54,7 +59,8 @@ impl ThreadContext {
     fn new() -> Self {
         Self {
             parker: Arc::new(Parker::new()),
-            flags: AtomicU8::new(0),
+            flags: AtomicU32::new(0),
+            cancelled_task: AtomicU64::new(0),
             wait_mask: AtomicU8::new(INTERRUPT),
             ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
@@ -82,33 +88,88 @@ impl ThreadContext {
     }
 
     pub(crate) fn set_interrupted(&self) {
-        self.flags.fetch_or(INTERRUPT, Ordering::Release);
+        self.flags.fetch_or(u32::from(INTERRUPT), Ordering::Release);
     }
 
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
-        self.set_interrupted();
+        let count = |flags: u32| Some(flags.wrapping_add(ONE_INTERRUPT) | u32::from(INTERRUPT));
+        let _ = self
+            .flags
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, count);
         self.parker.unpark();
+    }
+
+    /// Interrupts the thread because the task with this id, which it runs, was cancelled.
+    pub(crate) fn interrupt_task(&self, id: u64) {
+        self.cancelled_task.store(id, Ordering::Relaxed);
+        self.interrupt();
+    }
+
+    /// Begins to run a task inside other work: takes the interrupt of that work, if there is one.
+    pub(crate) fn begin_nested(&self) -> OuterInterrupt {
+        // Mostly there is none, and nothing is written.
+        let mut flags = self.flags.load(Ordering::Acquire);
+        if low_bits(flags) & INTERRUPT != 0 {
+            flags = self
+                .flags
+                .fetch_and(!u32::from(INTERRUPT), Ordering::AcqRel);
+        }
+        OuterInterrupt {
+            pending: low_bits(flags) & INTERRUPT != 0,
+            count: flags / ONE_INTERRUPT,
+        }
+    }
+
+    /// Ends what [`begin_nested`](Self::begin_nested) began, after the task with this id has returned.
+    ///
+    /// The interrupts that came meanwhile were for the outer work, or for all that the thread runs,
+    /// except that of the cancelled task itself, which came before the task returned.
+    pub(crate) fn end_nested(&self, outer: OuterInterrupt, id: u64) {
+        let interrupt = u32::from(INTERRUPT);
+        let end = |flags: u32| {
+            let since =
+                (flags / ONE_INTERRUPT).wrapping_sub(outer.count) & (u32::MAX / ONE_INTERRUPT);
+            // With two or more, the outer work gets one: it may be spurious, but none is lost.
+            let was_its_own = since == 1 && self.cancelled_task.load(Ordering::Relaxed) == id;
+            let is_outer = outer.pending || since > 0 && !was_its_own;
+            let counted = flags.wrapping_sub(if was_its_own { ONE_INTERRUPT } else { 0 });
+            let flag = if is_outer { interrupt } else { 0 };
+            let ended = counted & !interrupt | flag;
+            (ended != flags).then_some(ended)
+        };
+        let _ = self
+            .flags
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, end);
     }
 
     /// Makes the thread check its pool again, if it waits for a task or when it next does.
     pub(crate) fn nudge(&self) {
-        self.flags.fetch_or(NUDGE, Ordering::Release);
+        self.flags.fetch_or(u32::from(NUDGE), Ordering::Release);
         self.parker.unpark();
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & INTERRUPT != 0
+        self.flags() & INTERRUPT != 0
     }
 
     /// Clears the interrupt. Returns whether there was one; does not write if there was none.
     pub(crate) fn take_interrupt(&self) -> bool {
-        self.is_interrupted() && self.flags.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0
+        self.is_interrupted() && self.take_flags(INTERRUPT) != 0
+    }
+
+    fn flags(&self) -> u8 {
+        low_bits(self.flags.load(Ordering::Acquire))
+    }
+
+    /// Clears these flags; returns those of them that were set.
+    fn take_flags(&self, mask: u8) -> u8 {
+        low_bits(self.flags.fetch_and(!u32::from(mask), Ordering::AcqRel)) & mask
     }
 
     /// Returns whether the current thread, whose context this is, must stop waiting.
     fn has_wait_interrupt(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & self.wait_mask.load(Ordering::Relaxed) != 0
+        self.flags() & self.wait_mask.load(Ordering::Relaxed) != 0
     }
 
     /// Clears the flags that end a wait of the current thread. Returns whether one was set.
@@ -117,7 +178,7 @@ impl ThreadContext {
         if !self.has_wait_interrupt() {
             return false;
         }
-        let ended_by = self.flags.fetch_and(!wait_mask, Ordering::AcqRel) & wait_mask;
+        let ended_by = self.take_flags(wait_mask);
         self.ended_by.store(ended_by, Ordering::Relaxed);
         ended_by != 0
     }
@@ -184,6 +245,20 @@ impl ThreadContext {
     }
 }
 
+/// The flags in their word.
+const fn low_bits(flags: u32) -> u8 {
+    flags.to_le_bytes()[0]
+}
+
+/// The interrupt of the work that a nested task interrupts, see [`ThreadContext::begin_nested`].
+#[must_use]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OuterInterrupt {
+    pending: bool,
+    /// How often the thread had been interrupted.
+    count: u32,
+}
+
 /// The reason why [`ThreadContext::park`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -199,4 +274,62 @@ pub(crate) enum WakeReason {
 /// Returns whether a wait that is about to begin is interrupted; clears what interrupts it.
 pub(crate) fn wait_interrupted() -> bool {
     ThreadContext::with_current(|me| me.take_wait_interrupt())
+}
+
+#[cfg(test)]
+mod models {
+    use super::ThreadContext;
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn an_interrupt_for_the_outer_work_is_there_when_a_nested_task_has_ended() {
+        model(|| {
+            let me = ThreadContext::current();
+            let theirs = ThreadContext::current();
+            let outer = me.begin_nested();
+            let canceller = thread::Builder::new().spawn(move || theirs.interrupt_task(1));
+            // The nested task takes what it sees.
+            me.take_interrupt();
+            me.end_nested(outer, 2);
+            canceller.unwrap().join().unwrap();
+            assert!(me.take_interrupt());
+        });
+    }
+
+    #[test]
+    fn of_two_interrupts_the_outer_work_keeps_its_own() {
+        model(|| {
+            let me = ThreadContext::current();
+            let (first, second) = (ThreadContext::current(), ThreadContext::current());
+            let outer_canceller = thread::Builder::new().spawn(move || first.interrupt_task(1));
+            let outer = me.begin_nested();
+            let canceller = thread::Builder::new().spawn(move || second.interrupt_task(2));
+            // The nested task returns only after its canceller has interrupted it.
+            canceller.unwrap().join().unwrap();
+            me.end_nested(outer, 2);
+            outer_canceller.unwrap().join().unwrap();
+            assert!(me.take_interrupt());
+        });
+    }
+
+    #[cfg(not(shuttle))]
+    #[test]
+    fn an_interrupt_for_a_nested_task_ends_with_it() {
+        model(|| {
+            let me = ThreadContext::current();
+            let (first, second) = (me.begin_nested(), me.begin_nested());
+            me.interrupt_task(2);
+            me.end_nested(second, 2);
+            assert!(!me.is_interrupted());
+            // One of its own, as by `interrupt::current().interrupt()`.
+            me.set_interrupted();
+            me.end_nested(first, 1);
+            assert!(!me.is_interrupted());
+            me.interrupt();
+            let pending = me.begin_nested();
+            assert!(!me.is_interrupted());
+            me.end_nested(pending, 3);
+            assert!(me.take_interrupt());
+        });
+    }
 }

@@ -43,7 +43,13 @@ impl InterruptHandle {
     ///
     /// Interrupts are not counted: several before the thread checks are one.
     pub fn interrupt(&self) {
-        self.0.interrupt();
+        // An interrupt of its own is for what the thread runs now, and not for work around that.
+        if ThreadContext::with_current(|me| Arc::ptr_eq(me, &self.0)) {
+            self.0.set_interrupted();
+            self.0.unpark();
+        } else {
+            self.0.interrupt();
+        }
     }
 
     /// Returns whether the thread's flag is set.

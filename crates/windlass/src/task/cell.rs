@@ -278,7 +278,10 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
             Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
             Cancelled::Running { awaited } => {
                 let interrupts = mode == CancelMode::Interrupt;
-                let deliver = interrupts.then_some(ThreadContext::interrupt);
+                let id = self.head.header().id().as_u64();
+                let deliver = interrupts.then_some(|runner: &ThreadContext| {
+                    runner.interrupt_task(id);
+                });
                 self.head.interrupt_and_wake(awaited, deliver)
             }
         };
