@@ -100,6 +100,30 @@ fn a_record_becomes_a_document_with_plots() {
 }
 
 #[test]
+fn a_workload_can_be_measured_into_a_record_of_others() {
+    let narrow = ["--no-jdk", "--peers", "windlass,rayon", "--only"];
+    let (first, record) = run("parts.jsonl", &[&narrow[..], &["W1,W3"]].concat());
+    let output = Command::new(PROGRAM)
+        .args(["run", "--tiny", "--into"])
+        .arg(&record)
+        .args(narrow)
+        .arg("W3")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = fs::read_to_string(&record).unwrap();
+    let settings = merged.lines().filter(|line| line.contains("\"setting\""));
+    assert_eq!(settings.count(), 2);
+    let of_first = first.iter().filter(|line| text(line, "workload") == "W1");
+    for row in of_first {
+        assert!(merged.contains(&row.to_string()), "{row} is lost");
+    }
+    let of_third = |line: &&Value| text(line, "workload") == "W3";
+    let rows = merged.matches("\"workload\":\"W3\"").count();
+    assert_eq!(rows, first.iter().filter(of_third).count());
+}
+
+#[test]
 fn an_unknown_workload_is_an_error() {
     let output = Command::new(PROGRAM)
         .args(["run", "--only", "W99"])

@@ -113,6 +113,16 @@ impl FromStr for Unit {
     }
 }
 
+/// Three digits that count, without an exponent.
+pub(crate) fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.places$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Figure, Unit};

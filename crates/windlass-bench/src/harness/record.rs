@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::figure::Unit;
 use super::point::Point;
+use super::span::Span;
+use crate::instruments::median;
 use crate::instruments::quantile::quantile;
 use crate::peers::{NoPool, Peer, Sequential};
 
@@ -17,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) median: f64,
     /// The 10th and the 90th percentile; a record made from a published table has none.
     pub(crate) spread: Option<(f64, f64)>,
+    /// Where the median lies as far as the samples tell; not in older records.
+    pub(crate) interval: Option<(f64, f64)>,
     pub(crate) unit: Unit,
     pub(crate) samples: usize,
 }
@@ -46,6 +50,7 @@ impl Row {
             peer: peer.to_owned(),
             median: quantile(&mut values, 0.5),
             spread: Some((quantile(&mut values, 0.1), quantile(&mut values, 0.9))),
+            interval: Some(median::interval(&mut values)),
             unit,
             samples: values.len(),
         }
@@ -67,6 +72,11 @@ impl Row {
         self.peer == Sequential::NAME || self.peer.ends_with(NoPool::NAME)
     }
 
+    /// The median, as a range if it is not steady.
+    pub(crate) fn span(&self) -> Span {
+        Span::new(self.median, self.interval)
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "workload": self.workload,
@@ -76,6 +86,8 @@ impl Row {
             "median": self.median,
             "p10": self.spread.map(|(low, _)| low),
             "p90": self.spread.map(|(_, high)| high),
+            "low": self.interval.map(|(low, _)| low),
+            "high": self.interval.map(|(_, high)| high),
             "unit": self.unit.to_string(),
             "samples": self.samples,
         })
@@ -91,6 +103,7 @@ impl Row {
             peer: text("peer")?.to_owned(),
             median: number("median")?,
             spread: number("p10").zip(number("p90")),
+            interval: number("low").zip(number("high")),
             unit: text("unit")?.parse().ok()?,
             samples: usize::try_from(value.get("samples")?.as_u64()?).ok()?,
         })
@@ -98,6 +111,13 @@ impl Row {
 }
 
 impl Entry {
+    pub(crate) fn into_row(self) -> Option<Row> {
+        match self {
+            Self::Row(row) => Some(row),
+            Self::Setting(_) | Self::Notice(_) => None,
+        }
+    }
+
     pub(crate) fn to_line(&self) -> String {
         match self {
             Self::Setting(setting) => json!({ "setting": setting }).to_string(),
@@ -158,6 +178,7 @@ mod tests {
             panic!("it is a row");
         };
         assert_eq!((row.median, row.spread), (2.5, None));
+        assert!(row.span().is_steady());
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use super::jdk::Jdk;
-use super::machine;
 use super::record::{Entry, Row};
-use super::rounds::Rounds;
+use super::rounds::{Measured, Rounds};
 use super::table::{self, Ranking};
 use super::workload::{Size, Workload};
+use super::{machine, merge};
 use crate::workloads;
 
 /// What the user chose.
@@ -20,42 +23,137 @@ pub(crate) struct Options {
     /// The peers by name; all, if there are none here.
     pub(crate) peers: Vec<String>,
     pub(crate) size: Size,
-    pub(crate) rounds: Option<usize>,
+    pub(crate) rounds: Rounding,
     pub(crate) jdk: bool,
     pub(crate) json: Option<PathBuf>,
+    /// Whether the record keeps the workloads that are not measured now.
+    pub(crate) merges: bool,
     /// The command as given, for the report.
     pub(crate) command: String,
 }
+
+/// How often samples are taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounding {
+    /// The rounds that every point gets.
+    pub(crate) planned: usize,
+    /// No point gets more rounds than these, however little its samples tell.
+    pub(crate) most: usize,
+    /// How long the whole run may take, if it is limited. The planned rounds are taken anyway.
+    pub(crate) budget: Option<Duration>,
+}
+
+/// The further rounds that a point gets at a time.
+const BATCH: usize = 2;
 
 /// Measures, shows and records.
 ///
 /// # Errors
 ///
-/// Unknown workloads, and files that cannot be written.
+/// Unknown workloads, and files that cannot be read or written.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let begun = Instant::now();
     let chosen = choose(&options.only)?;
+    let path = options.json.clone().unwrap_or_else(last_record);
+    // Read before hours of work, so that a mistake shows at once.
+    let old = if options.merges {
+        read(&path)?
+    } else {
+        Vec::new()
+    };
     let mut jdk = find_jdk(options);
     let version = jdk.as_ref().ok().map(Jdk::version);
-    let setting = machine::describe(&options.command, version);
-    let mut entries = vec![Entry::Setting(setting)];
+    let mut setting = machine::describe(&options.command, version);
+    let ids: Vec<_> = chosen.iter().map(|workload| workload.id).collect();
+    setting[merge::WORKLOADS] = json!(ids);
+    let mut opening = vec![Entry::Setting(setting)];
     if let Err(reason) = &jdk {
         let notice = Entry::Notice(format!("the JDK's side is left out: {reason}"));
         show(&notice);
-        entries.push(notice);
+        opening.push(notice);
     }
-    for workload in &chosen {
-        let mut rounds = Rounds {
-            rounds: options.rounds.unwrap_or(options.size.pick(1, 3, 7)),
-            warm_ups: options.size.pick(0, 1, 4),
-            peers: &options.peers,
-            jdk: jdk.as_mut().ok(),
-        };
-        entries.extend(measure(workload, options.size, &mut rounds));
-    }
-    let record = options.json.clone().unwrap_or_else(last_record);
-    write(&record, &entries).map_err(|error| format!("{}: {error}", record.display()))?;
-    println!("\nrecorded in {}", record.display());
+    let mut rounds = Rounds {
+        peers: &options.peers,
+        jdk: jdk.as_mut().ok(),
+    };
+    let mut points = plan(&chosen, options, &mut rounds);
+    let save = |points: &[Measured<'_>]| {
+        let measured = points.iter().flat_map(Measured::entries);
+        let entries: Vec<_> = opening.iter().cloned().chain(measured).collect();
+        let entries = merge::merge(old.clone(), entries);
+        write(&path, &entries).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    save(&points)?;
+    repeat(&mut points, options.rounds, begun, &mut rounds);
+    save(&points)?;
+    let left = points.iter().filter(|point| !point.unsteady().is_empty());
+    println!(
+        "\n{} of {} points have medians that are not steady",
+        left.count(),
+        points.len()
+    );
+    println!(
+        "took {} s, recorded in {}",
+        begun.elapsed().as_secs(),
+        path.display()
+    );
     Ok(())
+}
+
+/// Takes the planned rounds of all points.
+fn plan<'w>(
+    chosen: &'w [Workload],
+    options: &Options,
+    rounds: &mut Rounds<'_>,
+) -> Vec<Measured<'w>> {
+    let warm_ups = options.size.pick(0, 1, 4);
+    let mut points = Vec::new();
+    for workload in chosen {
+        println!("\n== {} {}", workload.id, workload.title);
+        let begun = Instant::now();
+        for point in (workload.points)(options.size) {
+            let mut measured = rounds.prepare(workload, point);
+            let everyone = measured.everyone();
+            rounds.take(&mut measured, &everyone, (warm_ups, options.rounds.planned));
+            show_point(&measured);
+            points.push(measured);
+        }
+        println!("\n{} took {} s", workload.id, begun.elapsed().as_secs());
+    }
+    points
+}
+
+/// Takes further rounds where medians are not steady, a few at a time at each point in turn, so
+/// that they spread over the time that is left.
+fn repeat(
+    points: &mut [Measured<'_>],
+    rounding: Rounding,
+    begun: Instant,
+    rounds: &mut Rounds<'_>,
+) {
+    let is_late = || {
+        rounding
+            .budget
+            .is_some_and(|budget| begun.elapsed() >= budget)
+    };
+    loop {
+        let mut is_over = true;
+        for point in points.iter_mut() {
+            let who = point.unsteady();
+            if who.is_empty() || point.rounds() >= rounding.most {
+                continue;
+            }
+            if is_late() {
+                return;
+            }
+            rounds.take(point, &who, (1, BATCH.min(rounding.most - point.rounds())));
+            show_point(point);
+            is_over = false;
+        }
+        if is_over {
+            return;
+        }
+    }
 }
 
 /// Where a run is recorded if nothing else was asked for.
@@ -91,31 +189,25 @@ fn find_jdk(options: &Options) -> Result<Jdk, String> {
     }
 }
 
-fn measure(workload: &Workload, size: Size, rounds: &mut Rounds<'_>) -> Vec<Entry> {
-    println!("\n== {} {}", workload.id, workload.title);
-    let mut all = Vec::new();
-    for point in (workload.points)(size) {
-        let entries = rounds.measure(workload, &point);
-        let rows: Vec<Row> = entries.iter().filter_map(as_row).collect();
-        for group in table::groups(&rows) {
-            let words = point.words();
-            let title = format!("\n{} {words}: {}", workload.id, group[0].metric);
-            print!(
-                "{}",
-                table::text(&title, &Ranking::new(group, workload.baseline))
-            );
-        }
-        entries.iter().for_each(show);
-        all.extend(entries);
+/// Prints the tables of a point and the lines of its record.
+fn show_point(measured: &Measured<'_>) {
+    let entries: Vec<Entry> = measured.entries().collect();
+    let rows: Vec<Row> = entries
+        .iter()
+        .cloned()
+        .filter_map(Entry::into_row)
+        .collect();
+    for group in table::groups(&rows) {
+        let (id, words) = (measured.workload.id, measured.point.words());
+        let title = format!(
+            "\n{id} {words}: {}, {} rounds",
+            group[0].metric,
+            measured.rounds()
+        );
+        let ranking = Ranking::new(group, measured.workload.baseline);
+        print!("{}", table::text(&title, &ranking));
     }
-    all
-}
-
-fn as_row(entry: &Entry) -> Option<Row> {
-    match entry {
-        Entry::Row(row) => Some(row.clone()),
-        Entry::Setting(_) | Entry::Notice(_) => None,
-    }
+    entries.iter().for_each(show);
 }
 
 /// Prints the JSON line of a row, or the notice.
@@ -136,4 +228,15 @@ fn write(path: &Path, entries: &[Entry]) -> io::Result<()> {
         writeln!(file, "{}", entry.to_line())?;
     }
     file.flush()
+}
+
+/// Reads a record.
+///
+/// # Errors
+///
+/// Names what cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Vec<Entry>, String> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("{}: {error}; `run` makes it", path.display()))?;
+    text.lines().map(Entry::from_line).collect()
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::figure::Better;
+use super::figure::{Better, digits};
 use super::record::Row;
+use super::span::Span;
 use super::workload::Baseline;
 
 /// The rows of one metric at one point, with the one that all are compared with.
@@ -34,19 +35,19 @@ impl<'a> Ranking<'a> {
     }
 
     /// How many times the baseline's figure a row has; below one is better, whatever the unit.
-    pub(crate) fn ratio(&self, row: &Row) -> Option<f64> {
-        let baseline = self.baseline?;
+    pub(crate) fn ratio(&self, row: &Row) -> Option<Span> {
+        let (ours, theirs) = (row.span(), self.baseline?.span());
         let ratio = match row.unit.better() {
-            Better::Lower => row.median / baseline.median,
-            Better::Higher => baseline.median / row.median,
+            Better::Lower => ours.over(theirs),
+            Better::Higher => theirs.over(ours),
             Better::Neither => return None,
         };
-        ratio.is_finite().then_some(ratio)
+        ratio.middle.is_finite().then_some(ratio)
     }
 
     /// Those of ours that are a pool of their own, best first, each with its ratio to the baseline;
     /// not Windlass with an addition, nor the baseline itself.
-    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'a Row, f64)> {
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'a Row, Span)> {
         let is_baseline = |row: &Row| {
             self.baseline
                 .is_some_and(|baseline| baseline.peer == row.peer)
@@ -62,7 +63,7 @@ impl<'a> Ranking<'a> {
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = String> {
         self.pools().map(|(ours, ratio)| {
             let baseline = self.baseline.map_or("", |baseline| &baseline.peer);
-            format!("{} / best peer ({baseline}) = {ratio:.2}", ours.peer)
+            format!("{} / best peer ({baseline}) = {ratio}", ours.peer)
         })
     }
 }
@@ -72,7 +73,7 @@ pub(crate) fn text(title: &str, ranking: &Ranking<'_>) -> String {
     let mut text = format!("{title}\n");
     for row in &ranking.rows {
         let ratio = ranking.ratio(row);
-        let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:>8.2}x"));
+        let ratio = ratio.map_or(String::new(), |ratio| format!("{:>8.2}x", ratio.middle));
         let spread = row.spread.map_or(String::new(), |(low, high)| {
             format!("[{:>9} .. {:>9}]", digits(low), digits(high))
         });
@@ -89,16 +90,6 @@ pub(crate) fn text(title: &str, ranking: &Ranking<'_>) -> String {
         let _ = writeln!(text, "  {verdict}");
     }
     text
-}
-
-/// Three digits that count, without an exponent.
-pub(crate) fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.places$}")
 }
 
 /// Splits rows into groups of one point and metric, in the order of their first appearance.
@@ -138,7 +129,7 @@ mod tests {
         ];
         let ranking = Ranking::new(&rows, Baseline::BestPeer);
         assert_eq!(ranking.baseline.unwrap().peer, "threadpool");
-        assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
+        assert_eq!(ranking.ratio(&rows[1]).unwrap().middle, 0.5);
     }
 
     #[test]
@@ -149,7 +140,7 @@ mod tests {
         ];
         let ranking = Ranking::new(&rows, Baseline::BestPeer);
         assert_eq!(ranking.rows[0].peer, "windlass");
-        assert_eq!(ranking.ratio(&rows[1]), Some(0.5));
+        assert_eq!(ranking.ratio(&rows[1]).unwrap().middle, 0.5);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod busy;
 pub(crate) mod gate;
+pub(crate) mod median;
 pub(crate) mod pace;
 pub(crate) mod process;
 pub(crate) mod quantile;

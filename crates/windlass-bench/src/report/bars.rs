@@ -1,7 +1,7 @@
 //! A plot of horizontal bars, longest first.
 
 use super::svg::{Anchor, Canvas};
-use crate::harness::table::digits;
+use crate::harness::figure::digits;
 
 const OURS: &str = "#c0392b";
 const THEIRS: &str = "#7f8c9a";

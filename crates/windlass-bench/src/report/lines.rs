@@ -1,7 +1,7 @@
 //! A plot of lines on logarithmic axes, with the names at the right.
 
 use super::svg::{Anchor, Canvas};
-use crate::harness::table::digits;
+use crate::harness::figure::digits;
 
 const SIZE: (f64, f64) = (760.0, 440.0);
 const LEFT: f64 = 70.0;

@@ -8,9 +8,10 @@ use super::Record;
 use super::goals;
 use super::overview;
 use super::plots::{self, Plot};
+use crate::harness::merge;
 use crate::harness::point::{AMOUNTS, Point};
 use crate::harness::record::Row;
-use crate::harness::table::{self, Ranking, digits};
+use crate::harness::table::{self, Ranking};
 use crate::harness::workload::Workload;
 use crate::workloads;
 
@@ -27,13 +28,24 @@ All peers are measured in one run and take turns round by round, each sample in 
 fresh process (on the JDK, in one that stays warm). Figures are medians of the
 rounds. Absolute figures move with the machine: compare within a table.
 
+A median of few samples may be far from that of the next run. So for each one the
+interval is computed in which it lies with nine chances of ten, whatever the samples'
+distribution (for fewer than five samples, from the least to the largest). As long as
+that interval spans more than a factor of 1.25 for Windlass or for a peer that may be
+the best, the point gets further rounds of these, up to 21 or to the end of the run's
+time. What is not steady then is shown as a range, `1.20 (0.90–1.60)`; so are its
+ratios, and a goal whose limit lies within such a range is open.
+
 The figures are those of [`performance/record.jsonl`](performance/record.jsonl). A new
 record is made, and this document from it, by
 
 ```text
-cargo run --release -p windlass-bench -- run --json docs/performance/record.jsonl
+cargo run --release -p windlass-bench -- run --budget 28 --json docs/performance/record.jsonl
 cargo run --release -p windlass-bench -- report
 ```
+
+within that many minutes, if they suffice for three rounds of everything; `run --only W9
+--into docs/performance/record.jsonl` measures one workload again and keeps the others.
 
 Each workload below names the commands that measure it again, and one cell of it, where
 `windlass-bench` stands for `cargo run --release -p windlass-bench --`; its `list` has all
@@ -47,9 +59,14 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
     let picture = picture.map_or(String::new(), |plot| {
         format!("\n![{}]({folder}/{})\n", plot.title, plot.file)
     });
-    overview::write(&mut text, (&record.setting, &record.rows), &picture);
+    overview::write(&mut text, (record.settings.first(), &record.rows), &picture);
     text.push_str(METHOD);
-    setting(&mut text, &record.setting);
+    record
+        .settings
+        .iter()
+        .take(1)
+        .for_each(|first| setting(&mut text, first));
+    runs(&mut text, &record.settings);
     notices(&mut text, &record.notices);
     goals::write(&mut text, &record.rows);
     let all = workloads::all();
@@ -83,10 +100,10 @@ fn command(workload: &Workload, rows: &[Row]) -> String {
     let row = row.unwrap_or(&rows[0]);
     format!(
         "\n```text\n\
-         windlass-bench run --only {0} --rounds {1}\n\
-         windlass-bench sample {0} \"{2}\" {3}\n\
+         windlass-bench run --only {0}\n\
+         windlass-bench sample {0} \"{1}\" {2}\n\
          ```",
-        workload.id, row.samples, row.point, row.peer
+        workload.id, row.point, row.peer
     )
 }
 
@@ -112,6 +129,29 @@ fn setting(text: &mut String, setting: &Value) {
         };
         let versions: Vec<_> = versions.iter().map(version).collect();
         line(text, &format!("| versions | {} |", versions.join(", ")));
+    }
+}
+
+/// The runs of a record that was made in several.
+fn runs(text: &mut String, settings: &[Value]) {
+    if settings.len() < 2 {
+        return;
+    }
+    line(text, "\n| workloads | date | commit | load | command |");
+    line(text, "|---|---|---|---|---|");
+    for setting in settings {
+        let ids = setting.get(merge::WORKLOADS).and_then(Value::as_array);
+        let ids = ids.into_iter().flatten().filter_map(Value::as_str);
+        let ids: Vec<_> = ids.collect();
+        let of = |key: &str| setting.get(key).and_then(Value::as_str).unwrap_or_default();
+        let columns = [
+            &ids.join(", "),
+            of("date"),
+            of("commit"),
+            of("load"),
+            of("command"),
+        ];
+        line(text, &format!("| {} |", columns.join(" | ")));
     }
 }
 
@@ -152,9 +192,9 @@ fn summary(text: &mut String, all: &[Workload], rows: &[Row]) {
                 first.point.words(),
                 format!("{}, {}", first.metric, first.unit),
                 ours.peer.clone(),
-                digits(ours.median),
-                format!("{} {}", baseline.peer, digits(baseline.median)),
-                format!("{ratio:.2}"),
+                ours.span().to_string(),
+                format!("{} {}", baseline.peer, baseline.span()),
+                ratio.to_string(),
             ];
             line(text, &format!("| {} |", cells.join(" | ")));
         }
@@ -228,7 +268,7 @@ fn pivot(text: &mut String, workload: &Workload, rows: &[&Row]) {
             let found = rows
                 .iter()
                 .find(|row| row.peer == peer && row.point == **point);
-            found.map_or(String::new(), |row| digits(row.median))
+            found.map_or(String::new(), |row| row.span().to_string())
         };
         let cells: Vec<_> = points.iter().map(cell).collect();
         let mark = if peer.starts_with("windlass") {

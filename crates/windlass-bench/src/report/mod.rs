@@ -1,6 +1,7 @@
 //! The document: tables and plots from a record.
 
 mod bars;
+mod goal;
 mod goals;
 mod lines;
 mod markdown;
@@ -16,10 +17,12 @@ use serde_json::Value;
 
 use self::plots::Plot;
 use crate::harness::record::{Entry, Row};
+use crate::harness::run;
 
 /// A record, read back.
 struct Record {
-    setting: Value,
+    /// Those of the runs that it was made in.
+    settings: Vec<Value>,
     rows: Vec<Row>,
     notices: Vec<String>,
 }
@@ -54,16 +57,14 @@ fn write_file(path: &Path, text: &str) -> Result<(), String> {
 }
 
 fn read(path: &Path) -> Result<Record, String> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| format!("{}: {error}; `run` makes it", path.display()))?;
     let mut record = Record {
-        setting: Value::Null,
+        settings: Vec::new(),
         rows: Vec::new(),
         notices: Vec::new(),
     };
-    for line in text.lines() {
-        match Entry::from_line(line)? {
-            Entry::Setting(setting) => record.setting = setting,
+    for entry in run::read(path)? {
+        match entry {
+            Entry::Setting(setting) => record.settings.push(setting),
             Entry::Row(row) => record.rows.push(row),
             Entry::Notice(notice) => record.notices.push(notice),
         }

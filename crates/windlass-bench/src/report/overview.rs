@@ -9,9 +9,11 @@ use serde_json::Value;
 
 use super::markdown::line;
 use super::ranges::Range;
+use crate::harness::figure::digits;
 use crate::harness::point::Point;
 use crate::harness::record::Row;
-use crate::harness::table::{self, Ranking, digits};
+use crate::harness::span::Span;
+use crate::harness::table::{self, Ranking};
 use crate::harness::workload::Baseline;
 use crate::instruments::quantile::quantile;
 
@@ -33,7 +35,7 @@ struct Topic {
 
 /// Our figure divided by that of the fastest peer, at one point.
 struct Cell {
-    ratio: f64,
+    ratio: Span,
     /// The same, if only peers written in Rust count.
     in_rust: Option<f64>,
     fastest: String,
@@ -71,8 +73,11 @@ const TOPICS: &[Topic] = &[
         why: "a pool moves five words for a task where a channel of boxes moves two, and a box of nothing costs no allocation" },
     Topic { name: "empty tasks that capture 24 or 64 bytes", workload: "W1", metric: "per task", ours: WINDLASS,
         only: |point| point.get("captured") != Some("0"), why: UNKNOWN },
-    Topic { name: "tasks with results, all kept", workload: "W2", metric: "per task", ours: WINDLASS, only: all,
+    Topic { name: "tasks with results, all kept", workload: "W2", metric: "per task", ours: WINDLASS,
+        only: |point| point.get("warm").is_none(),
         why: "80 bytes of fresh memory for each task, cell and handle, and a page fault for every 50 of them; the JDK's heap is warm" },
+    Topic { name: "tasks with results, memory warm", workload: "W2", metric: "per task", ours: WINDLASS,
+        only: |point| point.get("warm").is_some(), why: UNKNOWN },
     Topic { name: "round trip, median", workload: "W3", metric: "round trip p50", ours: WINDLASS, only: all, why: UNKNOWN },
     Topic { name: "round trip, 99th percentile", workload: "W3", metric: "round trip p99", ours: WINDLASS, only: all, why: UNKNOWN },
     Topic { name: "wake-up from idle, median", workload: "W4", metric: "wake-up p50", ours: WINDLASS, only: all,
@@ -80,11 +85,15 @@ const TOPICS: &[Topic] = &[
     Topic { name: "wake-up from idle, 99th percentile", workload: "W4", metric: "wake-up p99", ours: WINDLASS, only: all,
         why: "the third largest of 300 wake-ups, which moves by a factor of two between runs, for every peer" },
     Topic { name: "full queue, producers block", workload: "W5", metric: "per task", ours: BOUNDED,
-        only: |point| point.get("policy") == Some("block"), why: UNKNOWN },
+        only: |point| point.get("policy") == Some("block") && point.get("fair").is_none(), why: UNKNOWN },
+    Topic { name: "full queue, in the order of arrival", workload: "W5", metric: "per task", ours: &["windlass-array-fair"],
+        only: |point| point.get("fair").is_some(), why: UNKNOWN },
     Topic { name: "full queue, caller runs", workload: "W5", metric: "per task", ours: BOUNDED,
         only: |point| point.get("policy") == Some("caller-runs"),
         why: "an empty task is cheaper to run than to queue, so whoever refuses soonest wins; the second table of W5 has who ran them" },
-    Topic { name: "cached pool", workload: "W6", metric: "per task", ours: WINDLASS, only: all,
+    Topic { name: "cached pool, 200,000 at once", workload: "W6", metric: "per task", ours: WINDLASS,
+        only: |point| point.get("micros").is_some(), why: UNKNOWN },
+    Topic { name: "cached pool", workload: "W6", metric: "per task", ours: WINDLASS, only: |point| point.get("micros").is_none(),
         why: "each of a thousand tasks goes to a thread of its own; rusty_pool queues what it cannot hand over" },
     Topic { name: "fork-join, Fibonacci", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "fib"),
         why: "chili shares work at a heartbeat only; not examined further" },
@@ -92,6 +101,7 @@ const TOPICS: &[Topic] = &[
         why: "depends on which half of the tree was stolen when: the samples lie between 3.3 and 6.4 ms" },
     Topic { name: "fork-join, merge sort", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "sort"), why: UNKNOWN },
     Topic { name: "fork-join, array", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "sum"), why: UNKNOWN },
+    Topic { name: "fork-join, leaves that wait", workload: "W7", metric: "time", ours: FORK_JOIN, only: |point| what(point, "leaves"), why: UNKNOWN },
     Topic { name: "each task spawns two", workload: "W8", metric: "per task", ours: FORK_JOIN, only: all,
         why: "the JDK allocates a task by moving a pointer and forgets it" },
     Topic { name: "timers, insert", workload: "W9", metric: "insert", ours: SCHEDULED, only: all,
@@ -111,6 +121,15 @@ const TOPICS: &[Topic] = &[
     Topic { name: "empty tasks, 1 to 64 workers", workload: "W14", metric: "per task", ours: WINDLASS, only: |point| what(point, "workers"),
         why: "the worst point is one worker, where W1 measured 0.97: three samples are few" },
     Topic { name: "a standing queue of 10 to a million", workload: "W14", metric: "per task", ours: EITHER, only: |point| what(point, "queued"), why: UNKNOWN },
+    Topic { name: "processor time of a trickle", workload: "W15", metric: "CPU per task", ours: WINDLASS, only: |point| what(point, "trickle"), why: UNKNOWN },
+    Topic { name: "one core, tasks and results", workload: "W16", metric: "per task", ours: BOUNDED,
+        only: |point| point.get("cores").is_some(), why: UNKNOWN },
+    Topic { name: "one core, round trip", workload: "W16", metric: "round trip p50", ours: WINDLASS, only: |point| point.get("cores").is_some(), why: UNKNOWN },
+    Topic { name: "one core, wake-up", workload: "W16", metric: "wake-up p50", ours: WINDLASS, only: |point| point.get("cores").is_some(), why: UNKNOWN },
+    Topic { name: "busy cores, tasks and results", workload: "W16", metric: "per task", ours: BOUNDED,
+        only: |point| point.get("busy").is_some(), why: UNKNOWN },
+    Topic { name: "busy cores, round trip", workload: "W16", metric: "round trip p50", ours: WINDLASS, only: |point| point.get("busy").is_some(), why: UNKNOWN },
+    Topic { name: "busy cores, wake-up", workload: "W16", metric: "wake-up p50", ours: WINDLASS, only: |point| point.get("busy").is_some(), why: UNKNOWN },
 ];
 
 /// Returns a summary of each topic that was measured, best first.
@@ -129,14 +148,14 @@ pub(super) fn ranges(summaries: &[Summary]) -> Vec<Range> {
         name: summary.topic.name.to_owned(),
         low: summary.best,
         middle: summary.median,
-        high: summary.worst.ratio,
+        high: summary.worst.ratio.middle,
         is_ahead: summary.median < 1.0,
     };
     summaries.iter().map(range).collect()
 }
 
 /// Writes picture, sentences and losses.
-pub(super) fn write(text: &mut String, (setting, rows): (&Value, &[Row]), picture: &str) {
+pub(super) fn write(text: &mut String, (setting, rows): (Option<&Value>, &[Row]), picture: &str) {
     let summaries = summaries(rows);
     if summaries.is_empty() {
         return;
@@ -158,12 +177,13 @@ pub(super) fn write(text: &mut String, (setting, rows): (&Value, &[Row]), pictur
     losses(text, &summaries);
 }
 
-fn measured(setting: &Value, rows: &[Row]) -> String {
+fn measured(setting: Option<&Value>, rows: &[Row]) -> String {
     let others = rows.iter().filter(|row| is_peer(row));
     let others: BTreeSet<_> = others.map(|row| row.peer.as_str()).collect();
     let workloads: BTreeSet<_> = rows.iter().map(|row| row.workload.as_str()).collect();
     let of = |key: &str| {
-        let value = setting.get(key).map(ToString::to_string);
+        let value = setting.and_then(|setting| setting.get(key));
+        let value = value.map(ToString::to_string);
         value.map_or("unknown".to_owned(), |value| {
             value.trim_matches('"').to_owned()
         })
@@ -295,12 +315,7 @@ fn losses(text: &mut String, summaries: &[Summary]) {
             format!("{} ({})", summary.topic.name, summary.topic.workload),
             digits(summary.median),
             summary.in_rust.map_or(String::new(), digits),
-            format!(
-                "{} to {}, {}",
-                digits(worst.ratio),
-                worst.fastest,
-                worst.point
-            ),
+            format!("{} to {}, {}", worst.ratio, worst.fastest, worst.point),
             summary.topic.why.to_owned(),
         ];
         line(text, &format!("| {} |", columns.join(" | ")));
@@ -320,12 +335,12 @@ impl Topic {
         let rows: Vec<Row> = rows.iter().filter(of_it).cloned().collect();
         let groups = table::groups(&rows).into_iter();
         let cells: Vec<_> = groups.filter_map(|group| self.cell(&group)).collect();
-        let mut ratios: Vec<_> = cells.iter().map(|cell| cell.ratio).collect();
+        let mut ratios: Vec<_> = cells.iter().map(|cell| cell.ratio.middle).collect();
         let mut in_rust: Vec<_> = cells.iter().filter_map(|cell| cell.in_rust).collect();
         let best = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let worst = cells
             .into_iter()
-            .max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+            .max_by(|a, b| a.ratio.middle.total_cmp(&b.ratio.middle))?;
         Some(Summary {
             topic: self,
             median: quantile(&mut ratios, 0.5),
@@ -346,7 +361,7 @@ impl Topic {
         let in_rust = Ranking::new(in_rust.copied(), Baseline::BestPeer);
         Some(Cell {
             ratio: ranking.ratio(ours)?,
-            in_rust: in_rust.ratio(ours),
+            in_rust: in_rust.ratio(ours).map(|ratio| ratio.middle),
             fastest: ranking.baseline?.peer.clone(),
             point: ours.point.words(),
         })
@@ -383,7 +398,7 @@ mod tests {
         let [summary] = found.as_slice() else {
             panic!("one topic was measured");
         };
-        assert_eq!((summary.best, summary.worst.ratio), (0.5, 3.0));
+        assert_eq!((summary.best, summary.worst.ratio.middle), (0.5, 3.0));
         assert_eq!(summary.in_rust, Some(1.0));
         assert_eq!(summary.worst.fastest, "jdk-linked");
         assert_eq!(summary.worst.point, "2 workers");
