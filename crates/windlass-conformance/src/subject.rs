@@ -22,4 +22,10 @@ pub trait Subject {
 
     /// Reads the state of the pool, which may still be changing.
     fn state(&self) -> State;
+
+    /// Returns whether the pool has come to a point from which on it deliberately differs from the
+    /// JDK's, so that a difference is none.
+    fn differs_by_design(&self) -> bool {
+        false
+    }
 }

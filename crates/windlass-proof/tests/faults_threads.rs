@@ -73,7 +73,8 @@ fn submit_all(pool: &dyn ExecutorService, ran: &Arc<AtomicUsize>) -> (usize, usi
     (panicked, refused)
 }
 
-/// `keeps`: whether a task is queued before a thread is asked for, and stays when that panics.
+/// `keeps`: whether a task is queued before a thread is asked for, and stays when that panics, since
+/// another worker will run it.
 fn check(name: &str, pool: &dyn ExecutorService, keeps: bool) {
     let ran = Arc::new(AtomicUsize::new(0));
     let (panicked, refused) = submit_all(pool, &ran);
@@ -105,7 +106,7 @@ fn a_scheduled_pool_survives_the_failure_of_any_thread() {
             .core_pool_size(24)
             .thread_factory(Failing::at(n, panics))
             .build();
-        check(&format!("thread {n}, panics: {panics}"), &pool, true);
+        check(&format!("thread {n}, panics: {panics}"), &pool, n > 1);
     }
 }
 

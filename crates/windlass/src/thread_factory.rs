@@ -30,7 +30,8 @@ impl fmt::Debug for ThreadBody {
 
 /// An object that creates the threads of a pool.
 ///
-/// If it returns an error or panics, the pool continues with the threads that it has.
+/// If it returns an error or panics, the pool continues with the threads that it has. Without any, it
+/// rejects the task with that error.
 ///
 /// ```
 /// use std::io;

@@ -78,7 +78,7 @@ fn a_factory_that_keeps_no_promise_is_not_asked_for_ever() {
     for (queue, fate) in [
         (
             Arc::new(LinkedBlockingQueue::new()) as Arc<dyn BlockingQueue<_>>,
-            Cancellation::Drained,
+            Cancellation::NoThread,
         ),
         (Arc::new(SynchronousQueue::new()), Cancellation::Rejected),
     ] {
@@ -92,9 +92,11 @@ fn a_factory_that_keeps_no_promise_is_not_asked_for_ever() {
         factory.drop_next();
         factory.drop_next();
         assert_eq!((factory.0.len(), pool.pool_size()), (0, 0));
-        // Where there is a queue, it keeps the task.
-        let kept = usize::from(fate == Cancellation::Drained);
-        assert_eq!(pool.shutdown_now().len(), kept);
+        let stats = pool.stats();
+        let abandoned = u64::from(fate == Cancellation::NoThread);
+        assert_eq!(stats.abandoned_task_count, abandoned);
+        assert_eq!((stats.refused_thread_count, stats.queue_len), (2, 0));
+        assert!(pool.shutdown_now().is_empty());
         let outcome = handle.get().unwrap_err();
         assert!(matches!(outcome, ExecutionError::Cancelled(why) if why == fate));
         assert!(pool.is_terminated());

@@ -208,44 +208,6 @@ fn a_refusal_for_want_of_a_thread_says_so() {
 
 /// TPE-042
 #[test]
-fn without_any_thread_a_queue_keeps_its_tasks_and_the_pool_waits_for_them() {
-    for fault in [Fault::Error, Fault::Drop] {
-        let pool = sized(1, 1)
-            .thread_factory(Flaky::after(0, fault))
-            .build()
-            .unwrap();
-        let handles = [(); 3].map(|()| pool.submit(|| ()).unwrap());
-        assert_eq!((pool.pool_size(), pool.largest_pool_size()), (0, 0));
-        assert_eq!((pool.queue().len(), pool.task_count()), (3, 3));
-        pool.shutdown();
-        assert!(pool.is_terminating());
-        drop(pool.remove(&handles[0]).unwrap());
-        assert!(pool.is_terminating());
-        assert!(handles[1].cancel() && handles[2].cancel());
-        assert!(pool.is_terminating());
-        assert_eq!(pool.purge(), 2);
-        assert!(pool.is_terminated());
-    }
-}
-
-/// TPE-042
-#[test]
-fn without_any_thread_shutdown_now_gives_the_queued_tasks_back() {
-    let pool = sized(1, 1)
-        .thread_factory(Flaky::after(0, Fault::Error))
-        .build()
-        .unwrap();
-    let mut handle = pool.submit(|| 5).unwrap();
-    pool.shutdown();
-    assert!(!pool.is_terminated());
-    let mut tasks = pool.shutdown_now();
-    assert!(pool.is_terminated());
-    tasks.pop().unwrap().run();
-    assert_eq!(handle.get().unwrap(), 5);
-}
-
-/// TPE-042
-#[test]
 fn without_any_thread_a_task_that_cannot_be_queued_is_rejected() {
     for fault in [Fault::Error, Fault::Drop] {
         let pool = sized(1, 2)

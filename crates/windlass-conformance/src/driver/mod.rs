@@ -265,6 +265,13 @@ impl Subject for Driver {
         };
         state
     }
+
+    /// A pool that has no worker and gets no thread returns or cancels its tasks, where the JDK's
+    /// keeps them for ever.
+    fn differs_by_design(&self) -> bool {
+        let stats = self.pool.as_ref().map(ThreadPoolExecutor::stats);
+        stats.is_some_and(|stats| stats.refused_thread_count > 0 && stats.pool_size == 0)
+    }
 }
 
 impl Drop for Driver {

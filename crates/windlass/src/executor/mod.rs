@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `service` | the traits [`Executor`] and [`ExecutorService`] |
 //! | `rejected` | a task that an executor did not accept, and why |
+//! | `refusal` | threads that could not be created |
 //! | `close_on_drop` | a guard that closes an executor |
 //! | `direct` | runs each task on the submitter's thread |
 //! | `serial` | one task at a time, on the threads of another executor |
@@ -12,6 +13,7 @@
 
 mod close_on_drop;
 mod direct;
+mod refusal;
 mod rejected;
 mod serial;
 mod service;
@@ -25,5 +27,6 @@ pub use serial::SerialExecutor;
 pub use service::{Executor, ExecutorService};
 pub use thread_per_task::ThreadPerTaskExecutor;
 
+pub(crate) use refusal::{Refusals, to_io_error};
 pub(crate) use service::close;
 pub(crate) use time_limit::{execute_by, limit_of, run_by};

@@ -9,10 +9,10 @@ use super::service::{Executor, ExecutorService};
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Mutex;
 use crate::sync::clock::Clock;
-use crate::task::Task;
+use crate::task::{Cancellation, Task};
 use crate::termination::Termination;
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadBody, ThreadFactory};
-use crate::unwind::{catch, discard_payload};
+use crate::unwind::{catch, discard_payload, ignore_panic};
 
 /// An executor that starts a thread for every task, without any bound.
 ///
@@ -168,7 +168,7 @@ impl Launch {
 }
 
 /// Runs when the factory has dropped the body of the thread. If the factory has not returned, the
-/// submitter takes the task back; if it had returned `Ok`, the task is dropped here.
+/// submitter takes the task back; if it had returned `Ok`, the task is abandoned here.
 impl Drop for Launch {
     fn drop(&mut self) {
         let accepted = {
@@ -183,7 +183,7 @@ impl Drop for Launch {
             }
         };
         if let Some(task) = accepted {
-            drop(task);
+            ignore_panic(|| task.abandon(Cancellation::NoThread));
             self.shared.unregister(self.id);
         }
     }

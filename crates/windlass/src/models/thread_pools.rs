@@ -343,6 +343,8 @@ struct Unreliable {
 #[derive(Debug, Clone, Copy)]
 enum Unreliability {
     Refuses,
+    /// Creates this many threads, and refuses all others.
+    RefusesAfter(usize),
     /// Returns `Ok`, and drops the body later on another thread.
     Forgets,
 }
@@ -366,9 +368,54 @@ impl ThreadFactory for Unreliable {
                 *self.dropper.lock() = Some(spawn(move || drop(body)));
                 Ok(())
             }
+            (call, Unreliability::RefusesAfter(limit)) if call >= limit => {
+                Err(io::ErrorKind::OutOfMemory.into())
+            }
             _ => self.real.new_thread(body),
         }
     }
+}
+
+/// Checks that every task ran, was returned, or was cancelled because the pool had no thread.
+fn run_refused_or_abandoned(pool: &ThreadPoolExecutor, account: Account) {
+    assert_eq!(pool.completed_task_count(), account.ran);
+    assert_eq!(pool.rejected_count(), account.refused);
+    assert_eq!(pool.stats().abandoned_task_count, account.unrun);
+}
+
+/// Submitters that rely on a worker which is refused to another one are not left waiting.
+#[test]
+fn no_thread_can_be_made_at_all() {
+    for core in [0, 1] {
+        race_for_places(
+            move || {
+                let factory = Unreliable::that(Unreliability::RefusesAfter(0));
+                sized(core, 2).thread_factory(factory)
+            },
+            |pool, _| {
+                pool.prestart_core_thread();
+            },
+            |pool, account| {
+                assert_eq!(account.ran, 0);
+                run_refused_or_abandoned(pool, account);
+            },
+        );
+    }
+}
+
+/// What is queued behind the last worker is not left there when that cannot be replaced.
+#[test]
+fn a_worker_that_dies_and_cannot_be_replaced() {
+    race_for_places(
+        || {
+            let factory = Unreliable::that(Unreliability::RefusesAfter(1));
+            sized(1, 1).thread_factory(factory)
+        },
+        |pool, ledger| {
+            ledger.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+        },
+        run_refused_or_abandoned,
+    );
 }
 
 #[test]

@@ -8,11 +8,12 @@ use super::ctl::RunState;
 use super::rejection::Saturated;
 use super::shared::Shared;
 use super::spawn::{Cause, FirstTask, SizeLimit};
-use crate::executor::{RejectedExecution, RejectionReason, limit_of};
+use crate::executor::{RejectedExecution, RejectionReason, limit_of, to_io_error};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
 use crate::sync::Deadline;
-use crate::task::{Cancellation, Task, TaskId, TaskSink};
+use crate::task::{Cancellation, Failure, Task, TaskId, TaskSink};
+use crate::unwind::discard;
 
 impl Shared {
     /// Accepts the task, or rejects it by the pool's policy.
@@ -52,7 +53,8 @@ impl Shared {
     /// Continues after an offer during which the state of the pool has changed.
     #[cold]
     fn execute_recheck(self: &Arc<Self>, id: TaskId) -> Result<(), RejectedExecution> {
-        self.recheck(id).or_else(|task| self.reject(task))
+        self.recheck(id)
+            .or_else(|not_admitted| self.reject(not_admitted))
     }
 
     /// Continues after an offer that the queue has refused.
@@ -94,7 +96,7 @@ impl Shared {
         if seen.is_running() {
             let id = task.id();
             match self.queue.offer(task) {
-                Ok(()) => return self.recheck(id).map_err(NotAdmitted::from),
+                Ok(()) => return self.recheck(id),
                 Err(refused) => task = refused.into_inner(),
             }
         }
@@ -121,15 +123,17 @@ impl Shared {
     ///
     /// If the pool was shut down between the first read and the offer, all workers may have exited
     /// without the task: it is removed again, unless a worker has taken it. If the last worker has
-    /// retired meanwhile, or there was none, one is started. Pairs with `advance_to`, which writes the
-    /// control word before anybody reads the queue.
-    pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), Task> {
+    /// retired meanwhile, or there was none, one is started; if that fails, the task is removed too.
+    /// Pairs with `advance_to`, which writes the control word before anybody reads the queue.
+    pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), NotAdmitted> {
         let seen = self.ctl.load();
         if !seen.is_running() {
             self.withdraw(id)?;
         }
         if seen.workers() == 0 {
-            let _ = self.add_worker(None, SizeLimit::Maximum);
+            if let Err(not_started) = self.try_start(None, SizeLimit::Maximum) {
+                return self.withdraw_unless_covered(id, not_started.into_cause());
+            }
         }
         Ok(())
     }
@@ -138,25 +142,54 @@ impl Shared {
     ///
     /// `push` inserts it into the queue of this pool, and `may_run` decides whether a pool in this
     /// state still runs it. Returns the task if the pool was shut down meanwhile and will not run
-    /// it.
+    /// it, or has no worker and no thread for one.
     pub(crate) fn admit_queued(
         self: &Arc<Self>,
         task: Task,
         push: impl FnOnce(Task),
         may_run: impl Fn(RunState) -> bool,
-    ) -> Result<(), Task> {
+    ) -> Result<(), NotAdmitted> {
         let id = task.id();
         push(self.record_submission_time(task));
         // First recheck: a shutdown between the caller's check and the push has not seen this task.
         if may_run(self.ctl.load().state()) {
-            self.ensure_worker();
+            if let Err(cause) = self.ensure_worker() {
+                self.withdraw_unless_covered(id, cause)?;
+            }
             // Second recheck: a shutdown that found neither this task nor a worker has terminated
             // the pool, and then no worker was started.
             if may_run(self.ctl.load().state()) {
                 return Ok(());
             }
         }
-        self.withdraw(id)
+        self.withdraw(id)?;
+        Ok(())
+    }
+
+    /// Removes a task that was just queued, after a worker for it could not be started. The task
+    /// stays if there is another worker by now.
+    ///
+    /// # Panics
+    ///
+    /// If the cause is a panic of the thread factory; a task that was removed is dropped.
+    #[cold]
+    fn withdraw_unless_covered(
+        self: &Arc<Self>,
+        id: TaskId,
+        cause: Cause,
+    ) -> Result<(), NotAdmitted> {
+        let uncovered = !matches!(cause, Cause::NotAllowed) && self.ctl.load().workers() == 0;
+        let withdrawn = if uncovered { self.withdraw(id) } else { Ok(()) };
+        // Others may have queued tasks while the worker was counted that has not come.
+        self.cover_queued();
+        match (withdrawn, cause) {
+            (withdrawn, Cause::Panicked(payload)) => {
+                discard(withdrawn);
+                std::panic::resume_unwind(payload)
+            }
+            (Ok(()), _) => Ok(()),
+            (Err(task), cause) => Err(NotAdmitted { task, cause }),
+        }
     }
 
     /// Removes a task that was just queued, and returns it as an error; `Ok` if a worker has taken it.
@@ -184,11 +217,14 @@ impl Shared {
     fn reject_for(self: &Arc<Self>, task: Task, cause: Cause) -> Result<(), RejectedExecution> {
         self.count_rejection();
         task.set_drop_reason(Cancellation::Rejected);
+        if let Cause::NoThread(refusal) = &cause {
+            self.report(refusal);
+        }
         let pool = SaturatedPool { pool: self, cause };
         let answer = self.handler.with(|handler| handler.rejected(task, &pool));
         match (answer, pool.cause) {
-            (Err(rejected), Cause::NoThread(Some(error))) if rejected.source().is_none() => {
-                Err(rejected.with_source(error))
+            (Err(rejected), Cause::NoThread(refusal)) if rejected.source().is_none() => {
+                Err(rejected.with_source(to_io_error(&refusal)))
             }
             (answer, _) => answer,
         }
@@ -203,8 +239,8 @@ const fn first(task: Task) -> FirstTask {
     }
 }
 
-fn reject_without_thread(pool: &Arc<Shared>, task: Task) {
-    let cause = Cause::NoThread(None);
+fn reject_without_thread(pool: &Arc<Shared>, task: Task, refusal: Failure) {
+    let cause = Cause::NoThread(refusal);
     // The submission has already returned `Ok`; the handle of the task completes with the reason.
     drop(pool.reject(NotAdmitted { task, cause }));
 }
@@ -213,6 +249,13 @@ fn reject_without_thread(pool: &Arc<Shared>, task: Task) {
 pub(crate) struct NotAdmitted {
     task: Task,
     cause: Cause,
+}
+
+impl NotAdmitted {
+    /// Returns the task, and whether it was not admitted for want of a thread.
+    pub(crate) fn into_parts(self) -> (Task, bool) {
+        (self.task, matches!(self.cause, Cause::NoThread(_)))
+    }
 }
 
 impl From<Task> for NotAdmitted {
@@ -233,11 +276,9 @@ struct SaturatedPool<'a> {
 
 impl SaturatedPool<'_> {
     /// Submits the task, waiting for room in the queue; tries again when it is nudged.
-    fn wait_to_execute(
-        &self,
-        mut task: Task,
-        deadline: Deadline,
-    ) -> Result<(), (Task, RejectionReason)> {
+    fn wait_to_execute(&self, mut task: Task, deadline: Deadline) -> Result<(), RejectedExecution> {
+        let refuse =
+            |task, reason| Err(RejectedExecution::new(task, reason).with_executor(self.describe()));
         let me = ThreadContext::current();
         // Registered before the first attempt: a shutdown, a larger maximum or a worker that
         // retires is seen below, or nudges this thread.
@@ -245,10 +286,18 @@ impl SaturatedPool<'_> {
         loop {
             task = match self.pool.admit(task) {
                 Ok(()) => return Ok(()),
+                // Without a worker nobody makes room.
+                Err(NotAdmitted {
+                    task,
+                    cause: Cause::NoThread(refusal),
+                }) if self.pool.ctl.load().workers() == 0 => {
+                    let rejected = refuse(task, RejectionReason::NoThread);
+                    return rejected.map_err(|error| error.with_source(to_io_error(&refusal)));
+                }
                 Err(not_admitted) => not_admitted.task,
             };
             if self.is_shutdown() {
-                return Err((task, RejectionReason::Shutdown));
+                return refuse(task, RejectionReason::Shutdown);
             }
             let id = task.id();
             let put = me.accept_nudges(|| match deadline.remaining() {
@@ -257,16 +306,19 @@ impl SaturatedPool<'_> {
             });
             match put {
                 Ok(()) => {
-                    let rechecked = self.pool.recheck(id);
-                    return rechecked.map_err(|task| (task, RejectionReason::Shutdown));
+                    match self.pool.recheck(id) {
+                        Ok(()) => return Ok(()),
+                        // The next attempt finds the reason.
+                        Err(not_admitted) => task = not_admitted.task,
+                    }
                 }
                 Err(PutError::Interrupted(again)) if !me.wait_ended_by_interrupt() => task = again,
                 Err(PutError::Interrupted(task)) => {
-                    return Err((task, RejectionReason::Interrupted));
+                    return refuse(task, RejectionReason::Interrupted);
                 }
-                Err(PutError::TimedOut(task)) => return Err((task, RejectionReason::TimedOut)),
+                Err(PutError::TimedOut(task)) => return refuse(task, RejectionReason::TimedOut),
                 // The queue refused for another reason than lack of room: waiting does not help.
-                Err(refused) => return Err((refused.into_inner(), RejectionReason::Saturated)),
+                Err(refused) => return refuse(refused.into_inner(), RejectionReason::Saturated),
             }
         }
     }
@@ -300,7 +352,7 @@ impl Saturated for SaturatedPool<'_> {
         match self.cause {
             _ if self.is_shutdown() => RejectionReason::Shutdown,
             Cause::NotAllowed => RejectionReason::Saturated,
-            Cause::NoThread(_) => RejectionReason::NoThread,
+            Cause::NoThread(_) | Cause::Panicked(_) => RejectionReason::NoThread,
         }
     }
 
@@ -327,9 +379,6 @@ impl Saturated for SaturatedPool<'_> {
             (own, Deadline::At(limit)) => own.min(limit),
         };
         self.wait_to_execute(task, deadline)
-            .map_err(|(task, reason)| {
-                RejectedExecution::new(task, reason).with_executor(self.describe())
-            })
     }
 
     fn describe(&self) -> String {

@@ -142,7 +142,9 @@ impl Builder {
     }
 
     /// Sets what is called with a failure that no handle receives: of a task without a handle, of a
-    /// hook, or of the thread factory when a worker is replaced.
+    /// hook, or of the thread factory. With an error of the factory it is called if that leaves the pool
+    /// without any worker, or if a task is rejected for it; see
+    /// [`refused_thread_count`](super::PoolStats::refused_thread_count) for the others.
     #[doc(alias = "UncaughtExceptionHandler")]
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.options.uncaught = Some(Arc::new(handler));

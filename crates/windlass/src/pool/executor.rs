@@ -29,6 +29,10 @@ use crate::thread_factory::{self, ThreadFactory};
 /// down**, without waiting; accepted tasks still run, unless the process ends first. [`close`]
 /// waits, and [`CloseOnDrop`](crate::CloseOnDrop) does so when it is dropped.
 ///
+/// If the system refuses a thread, the pool goes on with the workers that it has. Without any, a
+/// submission is rejected with the system's error, and tasks that are queued already are cancelled
+/// with [`Cancellation::NoThread`]: no handle waits for a thread that does not come.
+///
 /// # Panics
 ///
 /// A submission that starts a worker panics if the thread factory does; the task is dropped.

@@ -45,5 +45,6 @@ pub use rejection::{
 pub use settings::ConfigError;
 pub use stats::{PoolState, PoolStats};
 
+pub(crate) use admission::NotAdmitted;
 pub(crate) use ctl::RunState;
 pub(crate) use shared::Shared;

@@ -12,6 +12,7 @@ use super::roster::Roster;
 use super::settings::Settings;
 use super::task_count::TaskCount;
 use super::work_queue::WorkQueue;
+use crate::executor::Refusals;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +44,9 @@ pub(crate) struct Shared {
     /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
     /// read for each task that runs.
     rejected: CachePadded<AtomicU64>,
+    /// Tasks that were abandoned for want of a thread.
+    abandoned: AtomicU64,
+    pub(crate) refusals: Refusals,
     /// The number of calls of `retire_idle`: each lets idle workers that may time out do so at once.
     /// Read for each task, rarely written.
     retirements: AtomicU64,
@@ -94,6 +98,8 @@ impl Shared {
             handler: HandlerCell::new(handler),
             blocked: Mutex::new(Vec::new()),
             rejected: CachePadded::new(AtomicU64::new(0)),
+            abandoned: AtomicU64::new(0),
+            refusals: Refusals::default(),
             task_count: TaskCount::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
@@ -127,6 +133,14 @@ impl Shared {
 
     pub(crate) fn rejections(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_abandoned(&self, tasks: usize) {
+        self.abandoned.fetch_add(tasks as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn abandoned(&self) -> u64 {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     pub(crate) fn retirements(&self) -> u64 {

@@ -5,7 +5,7 @@
 //! the thread, before or after it has returned `Ok`. Then the worker is taken back: it is uncounted,
 //! and the thread that does this also places or returns the worker's first task.
 
-use std::io;
+use std::any::Any;
 use std::sync::Arc;
 
 use super::ctl::{CtlSnapshot, MAX_WORKERS, RunState};
@@ -14,7 +14,7 @@ use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
 use crate::sync::reduce_timer_slack;
-use crate::task::{Failure, Task};
+use crate::task::{Cancellation, Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
 
@@ -32,7 +32,7 @@ pub(crate) struct FirstTask {
     /// Called with the task if the factory returned `Ok` without creating a thread, and neither the
     /// queue nor another worker took the task. A function pointer, so that this file does not depend
     /// on admission.
-    pub(crate) reject: fn(&Arc<Shared>, Task),
+    pub(crate) reject: fn(&Arc<Shared>, Task, Failure),
 }
 
 /// A worker that the control word counts and that has no thread yet.
@@ -53,8 +53,10 @@ pub(crate) struct NotStarted {
 pub(crate) enum Cause {
     /// The state or the size limit of the pool does not allow it.
     NotAllowed,
-    /// The thread factory did not create a thread; it may have returned an error.
-    NoThread(Option<io::Error>),
+    /// The thread factory created no thread; this is its error.
+    NoThread(Failure),
+    /// The thread factory panicked.
+    Panicked(Box<dyn Any + Send>),
 }
 
 impl NotStarted {
@@ -65,15 +67,53 @@ impl NotStarted {
             .expect("a worker that was not started has not taken its task");
         (task, self.cause)
     }
+
+    /// Returns the cause.
+    pub(crate) fn into_cause(self) -> Cause {
+        self.cause
+    }
 }
 
 impl Shared {
     /// Starts a worker, with a first task or without, if the state and the limit allow it.
     ///
+    /// If no thread can be created, the pool goes on with the workers that it has. Without any, what
+    /// is queued is abandoned, after another attempt. The uncaught handler is called with the error if
+    /// no caller receives it and the pool has no worker.
+    ///
     /// # Panics
     ///
     /// If the thread factory panics; the worker is taken back, and its task is dropped.
     pub(crate) fn add_worker(
+        self: &Arc<Self>,
+        first: Option<FirstTask>,
+        limit: SizeLimit,
+    ) -> Result<(), NotStarted> {
+        let Err(not_started) = self.try_start(first, limit) else {
+            return Ok(());
+        };
+        match not_started.cause {
+            Cause::NotAllowed => {}
+            Cause::NoThread(ref refusal) => {
+                if self.is_stranded() {
+                    self.cover_queued();
+                } else if not_started.first.is_none() && self.ctl.load().workers() == 0 {
+                    self.report(refusal);
+                }
+            }
+            Cause::Panicked(payload) => {
+                self.cover_queued();
+                // A second panic, of the task's drop, would abort the process.
+                discard(not_started.first);
+                std::panic::resume_unwind(payload)
+            }
+        }
+        Err(not_started)
+    }
+
+    /// Starts a worker, if the state and the limit allow it. If that fails, the caller has to
+    /// [cover](Self::cover_queued) what was queued meanwhile: its submitters saw this worker counted.
+    pub(crate) fn try_start(
         self: &Arc<Self>,
         first: Option<FirstTask>,
         limit: SizeLimit,
@@ -106,41 +146,104 @@ impl Shared {
             self.roster.add(&worker);
             return Ok(());
         }
-        self.ctl.remove_worker();
-        let first = worker.take_first();
-        self.try_terminate();
-        if queue_was_empty {
-            ignore_panic(|| self.cover_queued());
-        }
-        match created {
-            Ok(created) => Err(NotStarted {
-                first,
-                cause: Cause::NoThread(created.err()),
-            }),
+        let cause = match created {
+            Ok(created) => Cause::NoThread(self.refusals.record(created.err())),
             Err(payload) => {
-                // A second panic, of the task's drop, would abort the process.
-                discard(first);
-                std::panic::resume_unwind(payload)
+                self.refusals.record_panic();
+                Cause::Panicked(payload)
+            }
+        };
+        let first = worker.take_first();
+        self.uncount_worker();
+        Err(NotStarted { first, cause })
+    }
+
+    /// Takes back a worker without a thread.
+    fn uncount_worker(&self) {
+        self.ctl.remove_worker();
+        // A submitter that waits for room may have relied on this worker.
+        self.nudge_blocked();
+        self.try_terminate();
+    }
+
+    /// Returns whether tasks are queued that no worker will take, though the pool still runs tasks.
+    fn is_stranded(&self) -> bool {
+        let seen = self.ctl.load();
+        seen.workers() == 0 && !seen.is_stopped() && !self.queue.is_empty()
+    }
+
+    /// Starts a worker for queued tasks that have none; if no thread can be created, abandons them.
+    ///
+    /// Called after a start that failed: submitters saw that worker counted, and started none. A
+    /// submitter that queues a task afterwards finds no worker, and has to start one itself.
+    pub(crate) fn cover_queued(self: &Arc<Self>) {
+        while self.is_stranded() {
+            let Err(not_started) = self.try_start(None, SizeLimit::Maximum) else {
+                return;
+            };
+            let refusal = match not_started.cause {
+                // Another thread has counted a worker, or the pool has stopped.
+                Cause::NotAllowed => continue,
+                Cause::NoThread(refusal) => refusal,
+                Cause::Panicked(payload) => Failure::from_panic(payload),
+            };
+            if !self.abandon_queued(&refusal) {
+                return;
             }
         }
     }
 
-    /// Starts a worker for tasks that were queued during a start that failed.
-    ///
-    /// Their submitters saw that worker counted, and started none.
-    fn cover_queued(self: &Arc<Self>) {
-        if self.ctl.load().workers() == 0 && !self.queue.is_empty() {
-            let _ = self.add_worker(None, SizeLimit::Maximum);
+    /// Abandons all queued tasks, since there is neither a worker nor a thread for one: their handles
+    /// are cancelled, and the uncaught handler is called with the error. Returns whether there were any.
+    fn abandon_queued(&self, refusal: &Failure) -> bool {
+        let mut tasks = self.queue.drain_all();
+        if tasks.is_empty() {
+            return false;
         }
+        self.task_count.invalidate();
+        if self.ctl.load().workers() != 0 {
+            // Another thread has started a worker, whose tasks these may be.
+            let unplaced = tasks.into_iter().filter_map(|task| self.requeue(task));
+            tasks = unplaced.collect();
+        }
+        if !tasks.is_empty() {
+            self.count_abandoned(tasks.len());
+            self.report(refusal);
+            for task in tasks {
+                ignore_panic(|| task.abandon(Cancellation::NoThread));
+            }
+        }
+        if let Err(payload) = catch(|| self.try_terminate()) {
+            // The `terminated` hook panicked.
+            let failure = Failure::from_panic(payload);
+            self.report(&failure);
+            discard(failure);
+        }
+        true
     }
 
     /// Starts a worker for a task that was queued, if there are fewer workers than core, or none.
-    pub(crate) fn ensure_worker(self: &Arc<Self>) {
+    ///
+    /// # Errors
+    ///
+    /// The cause, if there is no worker and none can be started; the task may still be queued, and the
+    /// caller has to [cover](Self::cover_queued) the others.
+    pub(crate) fn ensure_worker(self: &Arc<Self>) -> Result<(), Cause> {
         let workers = self.ctl.load().workers();
-        if workers < self.settings.core() {
-            let _ = self.add_worker(None, SizeLimit::Core);
+        let limit = if workers < self.settings.core() {
+            SizeLimit::Core
         } else if workers == 0 {
-            let _ = self.add_worker(None, SizeLimit::Maximum);
+            SizeLimit::Maximum
+        } else {
+            return Ok(());
+        };
+        let Err(not_started) = self.try_start(None, limit) else {
+            return Ok(());
+        };
+        match not_started.cause {
+            Cause::NotAllowed => Ok(()),
+            Cause::NoThread(_) if self.ctl.load().workers() != 0 => Ok(()),
+            cause => Err(cause),
         }
     }
 
@@ -248,11 +351,11 @@ impl Shared {
     fn handle_lost_thread(self: &Arc<Self>, launch: &Launch) {
         let first = launch.worker.take_first();
         let had_task = first.is_some();
+        let refusal = self.refusals.record(None);
         // While the worker is still counted, so that a pool that is shut down waits for the task.
         let unplaced = first.and_then(|task| self.requeue(task));
         self.roster.remove(&launch.worker);
-        self.ctl.remove_worker();
-        self.try_terminate();
+        self.uncount_worker();
         if let (Some(task), Some(reject)) = (unplaced, launch.reject) {
             let rejected = match launch.limit {
                 SizeLimit::Core => self
@@ -262,11 +365,16 @@ impl Shared {
                 SizeLimit::Maximum => Err(task),
             };
             if let Err(task) = rejected {
-                reject(self, task);
+                reject(self, task, refusal.clone());
             }
         }
         if had_task || launch.queue_was_empty {
             self.cover_queued();
+        } else if self.is_stranded() {
+            // This worker was asked for on behalf of queued tasks, perhaps as the second attempt.
+            let _ = self.abandon_queued(&refusal);
+        } else if self.ctl.load().workers() == 0 {
+            self.report(&refusal);
         }
     }
 
@@ -294,7 +402,7 @@ struct Launch {
     worker: Arc<Worker>,
     limit: SizeLimit,
     queue_was_empty: bool,
-    reject: Option<fn(&Arc<Shared>, Task)>,
+    reject: Option<fn(&Arc<Shared>, Task, Failure)>,
 }
 
 impl Launch {

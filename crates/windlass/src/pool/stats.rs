@@ -1,6 +1,7 @@
 //! A snapshot of the figures of a pool.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use super::ctl::RunState;
@@ -49,6 +50,14 @@ pub struct PoolStats {
     pub task_count: u64,
     /// The number of calls of the rejection handler.
     pub rejected_count: u64,
+    /// Tasks that were accepted and then cancelled, because no worker was left and no thread could be
+    /// created.
+    pub abandoned_task_count: u64,
+    /// Threads that could not be created. While it grows, the pool may have fewer workers than its
+    /// settings ask for.
+    pub refused_thread_count: u64,
+    /// The kind of the error of the last thread that could not be created.
+    pub last_refusal: Option<io::ErrorKind>,
     /// Workers that are kept even when idle.
     pub core_pool_size: usize,
     /// The maximum number of workers.
@@ -136,6 +145,9 @@ impl Shared {
             queue_remaining_capacity: self.queue.remaining_capacity(),
             task_count,
             rejected_count: self.rejections(),
+            abandoned_task_count: self.abandoned(),
+            refused_thread_count: self.refusals.count(),
+            last_refusal: self.refusals.last(),
             core_pool_size: self.settings.core(),
             maximum_pool_size: self.settings.maximum(),
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::shared::{Shared, TimerKind};
 use crate::executor::RejectedExecution;
-use crate::pool;
-use crate::task::Task;
+use crate::pool::{self, NotAdmitted};
+use crate::task::{Cancellation, Task};
 
 impl Shared {
     /// Queues a task and starts a worker for it if needed, or rejects it by the pool's policy.
@@ -17,7 +17,8 @@ impl Shared {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
-        self.enqueue(pool, task).or_else(|task| pool.reject(task))
+        self.enqueue(pool, task)
+            .or_else(|not_admitted| pool.reject(not_admitted))
     }
 
     /// Queues the next run of a periodic task; cancels the task if the pool no longer runs it.
@@ -25,15 +26,21 @@ impl Shared {
         let queued = if self.may_run(pool.ctl.load().state(), TimerKind::Periodic) {
             self.enqueue(pool, task)
         } else {
-            Err(task)
+            Err(NotAdmitted::from(task))
         };
-        if let Err(task) = queued {
-            task.cancel(self.shutdown_reason());
+        if let Err(not_admitted) = queued {
+            let (task, no_thread) = not_admitted.into_parts();
+            let reason = if no_thread {
+                Cancellation::NoThread
+            } else {
+                self.shutdown_reason()
+            };
+            task.cancel(reason);
         }
     }
 
     #[inline]
-    fn enqueue(&self, pool: &Arc<pool::Shared>, task: Task) -> Result<(), Task> {
+    fn enqueue(&self, pool: &Arc<pool::Shared>, task: Task) -> Result<(), NotAdmitted> {
         let kind = TimerKind::of(&task);
         pool.admit_queued(
             task,

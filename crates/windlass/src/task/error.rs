@@ -63,10 +63,12 @@ pub enum Cancellation {
     ScheduleEnded,
     /// Its handle was dropped, and was set to [`cancel_on_drop`](super::TaskHandle::cancel_on_drop).
     HandleDropped,
+    /// Its executor had no thread to run it, and could not create one.
+    NoThread,
 }
 
 impl Cancellation {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Requested,
         Self::Rejected,
         Self::Discarded,
@@ -80,6 +82,7 @@ impl Cancellation {
         Self::Superseded,
         Self::ScheduleEnded,
         Self::HandleDropped,
+        Self::NoThread,
     ];
 
     /// Returns the number that stands for the reason in the state word of a task: four bits.
@@ -202,6 +205,7 @@ impl fmt::Display for Cancellation {
             Self::Superseded => "another task completed first",
             Self::ScheduleEnded => "its calendar has no further time",
             Self::HandleDropped => "its handle was dropped",
+            Self::NoThread => "no thread could be created to run it",
         })
     }
 }
