@@ -10,7 +10,7 @@ use super::error::CapacityError;
 use super::fairness::Fairness;
 use super::parts::blocking::Blocking;
 use super::parts::delegate::delegate_queue;
-use super::parts::deque_discipline::DequeDiscipline;
+use super::parts::deque_discipline::{DequeDiscipline, Memory};
 use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
 /// A bounded first-in-first-out queue whose memory for elements is allocated once, on creation.
@@ -90,7 +90,11 @@ impl<T: Send> ArrayBlockingQueue<T> {
         Ok(Self(match fairness {
             Fairness::Fair => {
                 let capacity = Some(capacity);
-                let discipline = DequeDiscipline { items, capacity };
+                let discipline = DequeDiscipline {
+                    items,
+                    capacity,
+                    memory: Memory::Fixed,
+                };
                 Rings::Fair(Blocking::with_fairness(discipline, fairness).admitting_all())
             }
             Fairness::Unfair => {

@@ -38,7 +38,7 @@
 //! | [`LinkedBlockingDeque`] | `parts/blocking` (one lock) around `parts/deque_discipline` |
 //! | [`PriorityBlockingQueue`], [`DelayQueue`] | `parts/blocking` around `parts/stable_heap` |
 //! | [`SynchronousQueue`] | `parts/handoff`: direct, or buffered for interchangeable takers |
-//! | [`LinkedTransferQueue`] | a lock around a `VecDeque`, and `parts/handoff/exchange` |
+//! | [`LinkedTransferQueue`] | a lock around `parts/block_list`, and `parts/handoff/exchange` |
 //! | [`Blocking`] | `parts/blocking` around your own [`Discipline`] |
 
 mod array;

@@ -4,17 +4,17 @@
 //! longest, or is queued. A queued element may belong to a producer that waits for its receipt;
 //! the thread that removes the element signals that producer.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocking_queue::{BlockingQueue, Waiting};
 use super::error::PutError;
+use super::parts::block_list::BlockList;
 use super::parts::describe::describe;
 use super::parts::handoff::exchange::{Slot, wait_for_item};
 use super::parts::queue_lock::QueueLock;
-use super::parts::sequence::retain_by_verdicts;
+use super::parts::sequence::Sequence;
 use super::parts::wait_limit::{WaitLimit, timed};
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
@@ -51,7 +51,7 @@ pub struct LinkedTransferQueue<T: Send> {
 }
 
 struct State<T> {
-    entries: VecDeque<Entry<T>>,
+    entries: BlockList<Entry<T>>,
     takers: WaitQueue<Slot<T>>,
 }
 
@@ -84,7 +84,7 @@ impl<T: Send> LinkedTransferQueue<T> {
     #[must_use]
     pub fn new() -> Self {
         let state = State {
-            entries: VecDeque::new(),
+            entries: BlockList::default(),
             takers: WaitQueue::default(),
         };
         Self {
@@ -147,7 +147,7 @@ impl<T: Send> LinkedTransferQueue<T> {
                 drop(wakeup);
             }
             Err(item) => {
-                state.entries.push_back(Entry { item, sender: None });
+                state.entries.push(Entry { item, sender: None });
                 self.publish(&state);
             }
         }
@@ -168,7 +168,7 @@ impl<T: Send> LinkedTransferQueue<T> {
             return Err(unreceived(WaitOutcome::expired(), item));
         }
         let me = prepare_current();
-        state.entries.push_back(Entry {
+        state.entries.push(Entry {
             item,
             sender: Some(Arc::clone(&me)),
         });
@@ -190,7 +190,7 @@ impl<T: Send> LinkedTransferQueue<T> {
 
     fn take_within(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
         let mut state = self.lock.lock();
-        if let Some(entry) = state.entries.pop_front() {
+        if let Some(entry) = state.entries.pop() {
             self.publish(&state);
             let (item, wakeup) = entry.receive();
             drop(state);
@@ -202,13 +202,21 @@ impl<T: Send> LinkedTransferQueue<T> {
 
     /// Removes entries with `f`, which may be user code, and signals the producers that wait for
     /// their receipt.
-    fn remove(&self, f: impl FnOnce(&mut VecDeque<Entry<T>>) -> Vec<Entry<T>>) -> Vec<T> {
+    fn remove(&self, f: impl FnOnce(&mut BlockList<Entry<T>>) -> Vec<Entry<T>>) -> Vec<T> {
         let mut guard = self.lock.lock();
         let removed = f(&mut self.lock.enter(&mut guard).entries);
         self.publish(&guard);
         let received: Vec<_> = removed.into_iter().map(Entry::receive).collect();
         drop(guard);
         received.into_iter().map(|(item, _wakeup)| item).collect()
+    }
+
+    fn drain_up_to(&self, max: usize) -> Vec<T> {
+        self.remove(|entries| {
+            let mut drained = Vec::with_capacity(max.min(entries.len()));
+            drained.extend(std::iter::from_fn(|| entries.pop()).take(max));
+            drained
+        })
     }
 
     fn publish(&self, state: &State<T>) {
@@ -272,14 +280,11 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
     }
 
     fn drain(&self, max: usize) -> Vec<T> {
-        self.remove(|entries| {
-            let count = max.min(entries.len());
-            entries.drain(..count).collect()
-        })
+        self.drain_up_to(max)
     }
 
     fn drain_all(&self) -> Vec<T> {
-        self.remove(|entries| entries.drain(..).collect())
+        self.drain_up_to(usize::MAX)
     }
 
     fn remove_first(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
@@ -294,7 +299,7 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
         self.remove(|entries| {
             // All verdicts first, so that a predicate that panics changes nothing.
             let verdicts: Vec<bool> = entries.iter().map(|entry| keep(&entry.item)).collect();
-            retain_by_verdicts(entries, &verdicts)
+            entries.retain(&mut verdicts.into_iter())
         })
     }
 
@@ -307,7 +312,7 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
     fn peek(&self, f: &mut dyn FnMut(&T)) {
         let mut guard = self.lock.lock();
         let state = self.lock.enter(&mut guard);
-        if let Some(entry) = state.entries.front() {
+        if let Some(entry) = state.entries.iter().next() {
             f(&entry.item);
         }
     }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::block::Block;
 use super::sequence::Sequence;
+use super::shrink::Shrink;
 
 /// Elements in a block.
 const BLOCK_LEN: usize = 128;
@@ -64,6 +65,7 @@ impl<T> BlockList<T> {
             Some(block) => block,
             None => std::mem::take(&mut self.tail),
         };
+        self.middle.shrink_if_mostly_empty(0);
         let empty = std::mem::replace(&mut self.head, next);
         self.recycle(empty);
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::sequence::retain_by_verdicts;
+use super::shrink::Shrink;
 use crate::queue::discipline::Discipline;
 
 /// A first-in-first-out discipline with insertion at the head and removal at the tail too.
@@ -10,6 +11,16 @@ use crate::queue::discipline::Discipline;
 pub(crate) struct DequeDiscipline<T> {
     pub(crate) items: VecDeque<T>,
     pub(crate) capacity: Option<usize>,
+    pub(crate) memory: Memory,
+}
+
+/// Whether the memory follows the number of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// It was allocated on creation, and stays.
+    Fixed,
+    /// It grows, and is given back when the deque is mostly empty.
+    Follows,
 }
 
 impl<T> DequeDiscipline<T> {
@@ -18,7 +29,23 @@ impl<T> DequeDiscipline<T> {
     }
 
     pub(crate) fn pop_back(&mut self) -> Option<T> {
-        self.items.pop_back()
+        let item = self.items.pop_back();
+        self.after_removal();
+        item
+    }
+
+    /// Removes the element at this index from the head.
+    pub(crate) fn remove_at(&mut self, index: usize) -> Option<T> {
+        let item = self.items.remove(index);
+        self.after_removal();
+        item
+    }
+
+    #[inline]
+    fn after_removal(&mut self) {
+        if self.memory == Memory::Follows {
+            self.items.shrink_if_mostly_empty(0);
+        }
     }
 }
 
@@ -30,7 +57,9 @@ impl<T: Send> Discipline for DequeDiscipline<T> {
     }
 
     fn pop(&mut self) -> Option<T> {
-        self.items.pop_front()
+        let item = self.items.pop_front();
+        self.after_removal();
+        item
     }
 
     fn len(&self) -> usize {
@@ -46,13 +75,20 @@ impl<T: Send> Discipline for DequeDiscipline<T> {
     }
 
     fn remove(&mut self, index: usize) -> T {
-        self.items
-            .remove(index)
-            .expect("the index comes from `iter`")
+        self.remove_at(index).expect("the index comes from `iter`")
     }
 
     fn retain(&mut self, verdicts: &[bool]) -> Vec<T> {
-        retain_by_verdicts(&mut self.items, verdicts)
+        let removed = retain_by_verdicts(&mut self.items, verdicts);
+        self.after_removal();
+        removed
+    }
+
+    fn take_all(&mut self) -> Vec<T> {
+        match self.memory {
+            Memory::Fixed => self.items.drain(..).collect(),
+            Memory::Follows => std::mem::take(&mut self.items).into(),
+        }
     }
 
     fn capacity(&self) -> Option<usize> {

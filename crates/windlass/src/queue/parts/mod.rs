@@ -3,7 +3,7 @@
 //! - Whole queues: [`two_lock`] with a lock at each end, [`blocking`] with one lock around a
 //!   [`Discipline`](super::Discipline), [`handoff`] without storage.
 //! - Containers without concurrency: [`block`], [`block_list`], [`sequence`], [`deque_discipline`],
-//!   [`stable_heap`].
+//!   [`stable_heap`]; [`shrink`], by which they give back memory.
 //! - Shared rules: [`queue_lock`] (user code under a lock), [`wait_limit`] and
 //!   [`interrupt_precedence`] (when a call stops waiting), [`delegate`] and [`describe`] (a queue
 //!   that wraps another).
@@ -20,6 +20,7 @@ pub(crate) mod queue_lock;
 #[cfg(test)]
 pub(crate) mod scenarios;
 pub(crate) mod sequence;
+pub(crate) mod shrink;
 pub(crate) mod stable_heap;
 pub(crate) mod two_lock;
 pub(crate) mod wait_limit;

@@ -6,12 +6,16 @@
 
 use std::cmp::Ordering;
 
+use super::shrink::Shrink;
+
 /// A binary min-heap. The order is a parameter of each operation, since the owner may store it as a
 /// closure.
 #[derive(Debug)]
 pub(crate) struct StableHeap<T> {
     entries: Vec<Entry<T>>,
     next_sequence: u64,
+    /// The elements that the heap was created with memory for, which is kept.
+    min_capacity: usize,
 }
 
 #[derive(Debug)]
@@ -33,6 +37,7 @@ impl<T> StableHeap<T> {
         // Only a hint: without it the heap grows as it is filled.
         let _ = entries.try_reserve_exact(hint);
         Self {
+            min_capacity: entries.capacity(),
             entries,
             next_sequence: 0,
         }
@@ -73,17 +78,18 @@ impl<T> StableHeap<T> {
     /// Removes the element at this index in the order of [`iter`](Self::iter).
     pub(crate) fn remove(&mut self, at: usize, compare: impl Fn(&T, &T) -> Ordering) -> T {
         let last = self.entries.len() - 1;
-        if at == last {
-            return self.entries.swap_remove(at).item;
-        }
-        // The last element fills the gap, and sifts up or down from there.
-        let filler = &self.entries[last];
-        let mut path = self.path_up(at, filler, &compare);
-        if path.is_empty() {
-            path = self.path_down(at, last, filler, &compare);
+        let mut path = Vec::new();
+        if at < last {
+            // The last element fills the gap, and sifts up or down from there.
+            let filler = &self.entries[last];
+            path = self.path_up(at, filler, &compare);
+            if path.is_empty() {
+                path = self.path_down(at, last, filler, &compare);
+            }
         }
         let removed = self.entries.swap_remove(at);
         self.sift_along(at, &path);
+        self.entries.shrink_if_mostly_empty(self.min_capacity);
         removed.item
     }
 
@@ -104,7 +110,7 @@ impl<T> StableHeap<T> {
         }
         let mut entries = self.take_entries();
         let removed = entries.take(removed).map(|entry| entry.item).collect();
-        self.entries = entries.take(kept).collect();
+        self.entries.extend(entries.take(kept));
         removed
     }
 
@@ -121,8 +127,9 @@ impl<T> StableHeap<T> {
     }
 
     fn take_entries(&mut self) -> TakenEntries<T> {
-        let entries = std::mem::take(&mut self.entries);
-        TakenEntries(entries.into_iter().map(Some).collect())
+        let taken = TakenEntries(self.entries.drain(..).map(Some).collect());
+        self.entries.shrink_if_mostly_empty(self.min_capacity);
+        taken
     }
 
     /// Moves the element at `at` down to its place, in a heap of indices of elements.

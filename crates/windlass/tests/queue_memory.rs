@@ -1,0 +1,198 @@
+//! Queues give back the memory that a burst of elements took.
+//!
+//! In a binary of its own, since it counts the memory of the process.
+
+#![expect(
+    unsafe_code,
+    reason = "an allocator that counts is an unsafe trait to implement"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+use std::time::{Duration, Instant};
+
+use windlass::queue::{
+    BlockingQueue, DelayQueue, Delayed, LinkedBlockingDeque, LinkedBlockingQueue,
+    LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
+};
+use windlass::testing::{Gate, PATIENCE};
+use windlass::{ExecutorService, Submit, Task, ThreadPoolExecutor};
+
+struct Counting;
+
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+
+fn count(layout: Layout, sign: isize) {
+    LIVE.fetch_add(sign * layout.size().cast_signed(), Ordering::SeqCst);
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout, 1);
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        count(layout, -1);
+        // SAFETY: the place came from `alloc` above, that is from the system's allocator.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const BURST: u64 = 100_000;
+
+/// What may stay: a fraction of what the burst took.
+const MAY_STAY: isize = 64 * 1024;
+
+fn live() -> isize {
+    LIVE.load(Ordering::SeqCst)
+}
+
+/// An element that is due at once.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due(u64, Instant);
+
+impl Delayed for Due {
+    fn deadline(&self) -> Instant {
+        self.1
+    }
+}
+
+/// Fills the queue, empties it with `empty`, and checks what stays.
+fn assert_gives_back<T: Send>(
+    name: &str,
+    queue: &dyn BlockingQueue<T>,
+    element: &dyn Fn(u64) -> T,
+    empty: &dyn Fn(&dyn BlockingQueue<T>),
+) {
+    let before = live();
+    for number in 0..BURST {
+        assert!(queue.offer(element(number)).is_ok());
+    }
+    let full = live();
+    assert!(full - before > 8 * BURST.cast_signed() as isize, "{name}");
+    empty(queue);
+    assert!(queue.is_empty());
+    let stays = live() - before;
+    assert!(stays < MAY_STAY, "{name}: {stays} bytes stay");
+    // It goes on with what it has.
+    for number in 0..1000 {
+        assert!(queue.offer(element(number)).is_ok());
+        assert!(queue.poll().is_some());
+    }
+}
+
+fn poll_all<T: Send>(queue: &dyn BlockingQueue<T>) {
+    while queue.poll().is_some() {}
+}
+
+fn for_each_queue(empty: impl Fn(&dyn BlockingQueue<u64>) + Copy) {
+    let number = |number| number;
+    let queues: [(&str, Box<dyn BlockingQueue<u64>>); 6] = [
+        ("linked", Box::new(LinkedBlockingQueue::new())),
+        ("resizable", Box::new(ResizableBlockingQueue::new())),
+        ("deque", Box::new(LinkedBlockingDeque::new())),
+        (
+            "bounded deque",
+            Box::new(LinkedBlockingDeque::with_capacity(1 << 20).unwrap()),
+        ),
+        ("transfer", Box::new(LinkedTransferQueue::new())),
+        ("priority", Box::new(PriorityBlockingQueue::new())),
+    ];
+    for (name, queue) in queues {
+        assert_gives_back(name, &*queue, &number, &empty);
+    }
+}
+
+/// One test, since others would be counted too.
+#[test]
+fn a_burst_leaves_no_memory_behind() {
+    for_each_queue(poll_all);
+    for_each_queue(|queue| drop(queue.drain_all()));
+    for_each_queue(|queue| drop(queue.drain(usize::MAX)));
+    for_each_queue(|queue| drop(queue.retain(&mut |_| false)));
+    for_each_queue(|queue| {
+        drop(queue.retain(&mut |number| number % 1000 == 0));
+        poll_all(queue);
+    });
+    let epoch = Instant::now();
+    let due = move |number| Due(number, epoch);
+    assert_gives_back("delay", &DelayQueue::new(), &due, &poll_all);
+    from_the_tail();
+    a_size_hint_stays();
+    a_level_that_moves_little_moves_no_memory();
+    in_a_pool();
+}
+
+fn from_the_tail() {
+    let deque = LinkedBlockingDeque::new();
+    let before = live();
+    (0..BURST).for_each(|number| deque.offer_first(number).unwrap());
+    while deque.poll_last().is_some() {}
+    let stays = live() - before;
+    assert!(stays < MAY_STAY, "{stays} bytes stay");
+}
+
+fn a_size_hint_stays() {
+    let hint = 100_000;
+    let queue = PriorityBlockingQueue::with_size_hint(hint);
+    let before = live();
+    for number in 0..1000_u64 {
+        queue.offer(number).unwrap();
+    }
+    poll_all(&queue);
+    assert_eq!(live(), before);
+}
+
+/// A queue whose length goes up and down by a third neither grows nor shrinks each time.
+fn a_level_that_moves_little_moves_no_memory() {
+    let queues: [Box<dyn BlockingQueue<u64>>; 2] = [
+        Box::new(LinkedBlockingDeque::new()),
+        Box::new(PriorityBlockingQueue::by_key(|_| 0)),
+    ];
+    for queue in queues {
+        (0..30_000).for_each(|number| queue.offer(number).unwrap());
+        let up_and_down = |_| {
+            let before = live();
+            queue.drain(10_000);
+            let low = live();
+            (0..10_000).for_each(|number| queue.offer(number).unwrap());
+            (before, low, live())
+        };
+        let (before, low, after) = (0..3).map(up_and_down).next_back().unwrap();
+        assert_eq!((before, before), (low, after));
+    }
+}
+
+fn in_a_pool() {
+    fn burst(name: &str, queue: impl BlockingQueue<Task> + 'static) {
+        let pool = ThreadPoolExecutor::builder()
+            .core_pool_size(1)
+            .work_queue(queue)
+            .build()
+            .unwrap();
+        pool.submit(|| ()).unwrap().get().unwrap();
+        let before = live();
+        let gate = Gate::new();
+        let theirs = gate.clone();
+        pool.execute(move || theirs.pass_uninterruptibly()).unwrap();
+        for _ in 0..BURST {
+            pool.execute(|| ()).unwrap();
+        }
+        gate.open();
+        pool.submit(|| ()).unwrap().get_timeout(PATIENCE).unwrap();
+        let stays = live() - before;
+        assert!(stays < 2 * MAY_STAY, "{name}: {stays} bytes stay");
+        pool.shutdown();
+        assert_eq!(pool.await_termination(Duration::from_secs(30)), Ok(true));
+    }
+    burst("linked", LinkedBlockingQueue::new());
+    burst("deque", LinkedBlockingDeque::new());
+    burst("transfer", LinkedTransferQueue::new());
+    burst("priority", PriorityBlockingQueue::by_key(Task::priority));
+}
