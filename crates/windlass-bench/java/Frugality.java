@@ -51,7 +51,7 @@ final class Frugality {
         long millis = point.number("millis");
         Cpu cpu = new Cpu();
         sleepUntil(System.nanoTime() + millis * 1_000_000);
-        return List.of(Figure.micros("CPU per idle second", cpu.byOthers() * 1e3 / millis));
+        return List.of(new Figure("CPU per idle second", cpu.byOthers() / 1e3 / millis, "ms"));
     }
 
     private static void waitUntil(long end, long every) {

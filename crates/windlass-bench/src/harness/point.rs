@@ -121,6 +121,14 @@ impl Point {
         }
     }
 
+    /// What kind of point it is: the parameters that are words, and the cores that it may use.
+    /// Points of one kind run the same code.
+    pub(crate) fn kind(&self) -> Self {
+        let is_kind =
+            |(key, value): &&(String, String)| key == "cores" || value.parse::<u64>().is_err();
+        Self(self.0.iter().filter(is_kind).cloned().collect())
+    }
+
     /// The point without one of its parameters, and that parameter's value, if it is a number.
     pub(crate) fn split_number(&self, key: &str) -> Option<(f64, Self)> {
         let value = self.get(key)?.parse().ok()?;
@@ -189,6 +197,14 @@ mod tests {
             assert_eq!(words.len(), points.len(), "{}: {words:?}", workload.id);
             assert!(words.iter().all(|words| !words.contains('=')), "{words:?}");
         }
+    }
+
+    #[test]
+    fn points_of_one_kind_differ_in_numbers_only() {
+        let kind = |text| Point::parse(text).kind().to_string();
+        assert_eq!(kind("what=idle,workers=64"), "what=idle");
+        assert_eq!(kind("of=W1,workers=2,cores=1"), "of=W1,cores=1");
+        assert_eq!(kind("workers=64"), "");
     }
 
     #[test]

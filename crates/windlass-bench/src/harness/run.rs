@@ -1,5 +1,6 @@
 //! A whole run: all chosen workloads, shown as they come and recorded.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -106,12 +107,16 @@ fn plan<'w>(
     options: &Options,
     rounds: &mut Rounds<'_>,
 ) -> Vec<Measured<'w>> {
-    let warm_ups = options.size.pick(0, 1, 4);
+    // What the JDK has compiled for one point it runs at the next one of that kind.
+    let warm_ups = options.size.pick((0, 0), (1, 1), (4, 1));
     let mut points = Vec::new();
     for workload in chosen {
         println!("\n== {} {}", workload.id, workload.title);
         let begun = Instant::now();
+        let mut kinds = BTreeSet::new();
         for point in (workload.points)(options.size) {
+            let is_first = kinds.insert(point.kind());
+            let warm_ups = if is_first { warm_ups.0 } else { warm_ups.1 };
             let mut measured = rounds.prepare(workload, point);
             let everyone = measured.everyone();
             rounds.take(&mut measured, &everyone, (warm_ups, options.rounds.planned));

@@ -7,6 +7,10 @@ use super::figure::digits;
 /// A median whose interval is wider than this factor is not steady: it is shown as a range.
 pub(crate) const STEADY: f64 = 1.25;
 
+/// Differences below this do not count, whatever the unit: they do not show in two decimals, and a
+/// figure near zero would never be steady.
+const NOTHING: f64 = 0.05;
+
 /// A value between two others; all three are the same if the value is steady.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Span {
@@ -18,7 +22,7 @@ pub(crate) struct Span {
 impl Span {
     /// A value within an interval, which counts only where it is wide.
     pub(crate) fn new(middle: f64, interval: Option<(f64, f64)>) -> Self {
-        let wide = interval.filter(|(low, high)| *high > STEADY * *low);
+        let wide = interval.filter(|(low, high)| *high > STEADY * *low + NOTHING);
         let (low, high) = wide.unwrap_or((middle, middle));
         Self { low, middle, high }
     }
@@ -58,6 +62,11 @@ mod tests {
         assert!(steady.is_steady());
         assert_eq!(steady.to_string(), "10.0");
         assert!(Span::new(10.0, None).is_steady());
+    }
+
+    #[test]
+    fn next_to_nothing_is_steady() {
+        assert!(Span::new(0.0, Some((0.0, 0.04))).is_steady());
     }
 
     #[test]

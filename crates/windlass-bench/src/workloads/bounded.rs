@@ -55,7 +55,7 @@ fn grid(size: Size) -> Vec<Point> {
     };
     // A hand-over to the one who waits longest costs a switch of threads, so fewer of them.
     let fair = [1, 4].map(|producers| {
-        let tasks = tasks / 10;
+        let tasks = tasks / 50;
         format!("policy=block,fair=yes,producers={producers},workers=8,tasks={tasks}")
     });
     points(of("block").chain(of("caller-runs")).chain(fair))

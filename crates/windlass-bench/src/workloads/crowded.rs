@@ -65,7 +65,7 @@ fn is_chosen(participant: &Participant) -> bool {
 }
 
 fn grid(size: Size) -> Vec<Point> {
-    let tasks = size.pick(500, 10_000, 100_000);
+    let tasks = size.pick(500, 10_000, 300_000);
     // A trip or a wake-up may take a whole time slice of a busy thread.
     let (trips, wakes) = size.pick((20, 3), (100, 10), (1_000, 100));
     let bases = [

@@ -137,5 +137,5 @@ fn idle<P: Pool>(point: &Point) -> Vec<Figure> {
     let spent = Spent::since(&before).by_others();
     let each_second = spent.mul_f64(1.0 / span.as_secs_f64());
     std::mem::forget(pool);
-    vec![Figure::micros("CPU per idle second", each_second)]
+    vec![Figure::millis("CPU per idle second", each_second)]
 }
