@@ -25,7 +25,7 @@ export PATH="$PATH:$ROOT/tools/bin"
 # The files without threads, where a mutant that survives means that a test is missing. Each is judged
 # by its own unit tests alone: that is strict, and no whole pool hangs until its time limit.
 readonly PLAIN_FILES="${PLAIN_FILES:-queue/parts/block.rs queue/parts/block_list.rs queue/parts/stable_heap.rs pool/ctl.rs
-    pool/settings.rs scheduled/period.rs scheduled/heap.rs sync/adaptive_spin.rs task/id.rs
+    pool/settings.rs scheduled/period.rs scheduled/timer_set.rs sync/adaptive_spin.rs task/id.rs
     task/recycled_box.rs}"
 # Mutants that behave as the original.
 readonly EQUIVALENT=(
@@ -33,7 +33,6 @@ readonly EQUIVALENT=(
     'ctl.rs.*replace < with <= in Ctl::advance_to'
     # No two entries have the same sequence number, and none is compared with itself.
     'queue/parts/stable_heap.rs.*replace < with <= in Entry<T>::precedes'
-    'scheduled/heap.rs.*replace < with <= in TimerHeap::is_older'
 )
 
 # Exit code of a check that could not run.

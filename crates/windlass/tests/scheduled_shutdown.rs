@@ -368,6 +368,32 @@ fn a_stop_hands_back_all_that_waits_unfinished() {
     }
 }
 
+/// WL-060
+#[test]
+fn a_stop_hands_tasks_back_in_the_order_of_time() {
+    let clock = TestClock::new();
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    let (gate, theirs) = (Gate::new(), Gate::new());
+    let (held, begun) = (gate.clone(), theirs.clone());
+    pool.execute(move || {
+        begun.open();
+        let _ = held.pass();
+    })
+    .unwrap();
+    theirs.pass().unwrap();
+    // Enough of them to be kept by ranges of time, and several that are due together.
+    let hour = |at: u32| at * 7_919 % 1_009 + 1;
+    let schedule = |at| pool.schedule(HOUR * hour(at), || ()).unwrap().id();
+    let mut expected: Vec<_> = (0..2_000).map(|at| (hour(at), at, schedule(at))).collect();
+    expected.push((0, 0, pool.submit(|| ()).unwrap().id()));
+    expected.sort_unstable();
+    let drained = pool.shutdown_now();
+    gate.open();
+    let drained = drained.iter().map(windlass::Task::id);
+    assert!(drained.eq(expected.into_iter().map(|(.., id)| id)));
+    assert!(ends(&pool));
+}
+
 /// STP-069
 #[test]
 fn every_way_to_schedule_is_refused_after_a_shutdown() {

@@ -12,7 +12,7 @@ use super::shared::{Options, Shared};
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::{arc_dyn, available_parallelism};
-use crate::task::{Failure, Task, TaskBuilder, TimerService};
+use crate::task::{Failure, Task, TaskBuilder, TimerOwner};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
 /// Configuration of a [`ThreadPoolExecutor`].
@@ -183,7 +183,7 @@ impl Builder {
     }
 
     /// Sets the timer service of the scheduled pool that is built on this one.
-    pub(crate) fn timer_service(mut self, timers: Arc<dyn TimerService>) -> Self {
+    pub(crate) fn timer_owner(mut self, timers: Arc<dyn TimerOwner>) -> Self {
         self.options.timers = Some(timers);
         self
     }

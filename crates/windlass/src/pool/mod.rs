@@ -48,3 +48,4 @@ pub use stats::{PoolState, PoolStats};
 pub(crate) use admission::NotAdmitted;
 pub(crate) use ctl::RunState;
 pub(crate) use shared::Shared;
+pub(crate) use task_count::TaskCount;

@@ -17,7 +17,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Task, TaskBuilder, TimerService};
+use crate::task::{Failure, Task, TaskBuilder, TimerOwner};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) roster: Roster,
     pub(crate) termination: Termination,
     pub(crate) options: Options,
-    pub(crate) task_count: TaskCount,
+    pub(crate) task_count: Arc<TaskCount>,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
     /// Submitters that wait for room, to be nudged when the pool's state changes.
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     pub(crate) uncaught: Option<Uncaught>,
     pub(crate) prepare: Option<Prepare>,
     /// The scheduled pool that is built on this one; it is notified of the shutdown.
-    pub(crate) timers: Option<Arc<dyn TimerService>>,
+    pub(crate) timers: Option<Arc<dyn TimerOwner>>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     /// Whether a worker is kept after a panic of a hook or of a task without a handle.
@@ -100,7 +100,7 @@ impl Shared {
             rejected: CachePadded::new(AtomicU64::new(0)),
             abandoned: AtomicU64::new(0),
             refusals: Refusals::default(),
-            task_count: TaskCount::default(),
+            task_count: Arc::new(TaskCount::default()),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })

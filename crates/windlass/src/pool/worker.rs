@@ -11,7 +11,7 @@ use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::clock;
-use crate::task::{Failure, RunOutcome, Task, Timer};
+use crate::task::{Failure, RunOutcome, Task, TimerView};
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -167,7 +167,7 @@ enum HookPhase {
 /// it was due, not since it was scheduled.
 fn queued_for(task: &Task) -> Option<Duration> {
     let queued = task.queued_at()?;
-    let due = task.timer().map(Timer::due);
+    let due = task.timer().map(TimerView::due);
     Some(time_since(due.map_or(queued, |due| due.max(queued))))
 }
 

@@ -44,7 +44,7 @@ impl Shared {
         let kind = TimerKind::of(&task);
         pool.admit_queued(
             task,
-            |task| self.queue.push(task),
+            |task| self.timers.push(task),
             |state| self.may_run(state, kind),
         )
     }

@@ -133,15 +133,15 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> ScheduledThreadPoolExecutor {
         let shared = Arc::new(Shared::new(self.options));
-        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&shared.queue) as _;
+        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&shared.timers) as _;
         let pool = self
             .pool
             .maximum_pool_size(usize::MAX)
             .work_queue(queue)
-            .timer_service(Arc::clone(&shared) as _)
+            .timer_owner(Arc::clone(&shared) as _)
             .build();
         let pool = pool.unwrap_or_else(|error: ConfigError| unreachable!("{error}"));
-        shared.set_pool(pool.shared());
+        shared.timers.set_pool(pool.shared());
         ScheduledThreadPoolExecutor::from_parts(pool, shared)
     }
 }

@@ -52,6 +52,7 @@ impl ScheduledThreadPoolExecutor {
         Self { pool, shared }
     }
 
+    #[inline]
     pub(super) const fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -78,7 +79,7 @@ impl ScheduledThreadPoolExecutor {
     #[must_use]
     #[doc(alias = "getContinueExistingPeriodicTasksAfterShutdownPolicy")]
     pub fn continues_periodic_after_shutdown(&self) -> bool {
-        self.shared.settings.continues_periodic()
+        self.shared.timers.settings.continues_periodic()
     }
 
     /// Sets whether periodic tasks continue after a shutdown; `false` takes effect at once.
@@ -91,7 +92,7 @@ impl ScheduledThreadPoolExecutor {
     #[must_use]
     #[doc(alias = "getExecuteExistingDelayedTasksAfterShutdownPolicy")]
     pub fn runs_delayed_after_shutdown(&self) -> bool {
-        self.shared.settings.runs_delayed()
+        self.shared.timers.settings.runs_delayed()
     }
 
     /// Sets whether delayed tasks still run after a shutdown; `false` takes effect at once.
@@ -104,13 +105,13 @@ impl ScheduledThreadPoolExecutor {
     #[must_use]
     #[doc(alias = "getRemoveOnCancelPolicy")]
     pub fn removes_on_cancel(&self) -> bool {
-        self.shared.settings.removes_on_cancel()
+        self.shared.timers.settings.removes_on_cancel()
     }
 
     /// Sets whether a task that is cancelled from now on leaves the queue at once.
     #[doc(alias = "setRemoveOnCancelPolicy")]
     pub fn set_remove_on_cancel(&self, yes: bool) {
-        self.shared.settings.set_remove_on_cancel(yes);
+        self.shared.timers.settings.set_remove_on_cancel(yes);
     }
 
     /// Removes a task from the queue, by its id or any handle; `None` if it is not queued.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use crate::executor::RejectedExecution;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref,
-    SharedHandle, TaskControl, TaskHandle, Timer, Untyped, handle_methods, owning_handle_methods,
+    SharedHandle, TaskControl, TaskHandle, TimerView, Untyped, handle_methods,
+    owning_handle_methods,
 };
 
 /// The handle of a scheduled task, with access to its due time.
@@ -34,7 +35,7 @@ pub struct ScheduledHandle<T> {
 }
 
 impl<T> ScheduledHandle<T> {
-    pub(super) fn timer(&self) -> &Timer {
+    pub(super) fn timer(&self) -> TimerView<'_> {
         let timer = self.handle.timer();
         timer.expect("a scheduled task has a timer")
     }
@@ -57,7 +58,7 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[must_use]
     #[doc(alias = "compareTo")]
     pub fn cmp_due<U>(&self, other: &ScheduledHandle<U>) -> Ordering {
-        let key = |timer: &Timer| (timer.due(), timer.sequence());
+        let key = |timer: TimerView<'_>| (timer.due_nanos(), timer.place().sequence());
         key(self.timer()).cmp(&key(other.timer()))
     }
 
@@ -124,7 +125,7 @@ impl<T> fmt::Debug for ScheduledHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduledHandle")
             .field("handle", &self.handle)
-            .field("timer", self.timer())
+            .field("timer", &self.timer())
             .finish()
     }
 }

@@ -22,23 +22,28 @@
 //! | `shutdown` | tasks that will not run: cancelled, or not eligible after a shutdown |
 //! | `stats` | a snapshot of the queue |
 //! | `shared` | the state that submitters and workers share; owns the parts below |
-//! | `heap` | the queue: tasks by due time |
+//! | `timers` | the queue with its clock and policies; timers own it |
 //! | `settings` | the policies that can change while the pool runs |
+//! | `timer_queue` | the order of the queue: tasks by due time |
+//! | `timer_set`, `near_heap`, `far_ranges`, `far_list`, `entry` | timers in order, with removal from the middle |
 //! | `period`, `cron` | when a periodic task is due next |
 //! | `handle` | the handle of a scheduled task |
 //!
-//! The thread pool and the tasks refer to a scheduled pool only through the trait `TimerService`, which
-//! is declared in `task`.
+//! The thread pool and the tasks refer to a scheduled pool only through the traits `TimerOwner` and
+//! `TimerService`, which are declared in `task`.
 
 mod admission;
 mod builder;
 #[cfg(feature = "cron")]
 mod cron;
+mod entry;
 mod executor;
+mod far_list;
+mod far_ranges;
 mod handle;
-mod heap;
 #[cfg(test)]
 mod models;
+mod near_heap;
 mod period;
 mod periodic;
 mod schedule;
@@ -49,6 +54,9 @@ mod shutdown;
 mod stats;
 mod submission;
 mod tasks;
+mod timer_queue;
+mod timer_set;
+mod timers;
 
 pub use builder::Builder;
 #[cfg(feature = "cron")]

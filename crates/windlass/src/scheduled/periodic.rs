@@ -7,8 +7,8 @@ use super::shared::{Shared, TimerKind};
 use crate::pool;
 use crate::sync::Mutex;
 use crate::task::{
-    CancelMode, Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, Timer,
-    TimerService,
+    CancelMode, Cancellation, Failure, Header, RunOutcome, Runnable, Snapshot, Task, TimerService,
+    TimerView,
 };
 use crate::unwind::{catch, ignore_panic};
 
@@ -44,7 +44,7 @@ impl PeriodicTask {
         task
     }
 
-    fn cell_timer(&self) -> &Timer {
+    fn cell_timer(&self) -> TimerView<'_> {
         let timer = self.cell.timer();
         timer.expect("a periodic task has a timer")
     }
@@ -60,7 +60,7 @@ impl PeriodicTask {
     fn reschedule(&self, pool: &Arc<pool::Shared>, shared: &Shared) -> RunOutcome {
         // Copied out: a calendar is user code and must not run under a lock.
         let tick = *self.tick.lock();
-        let next = match catch(|| self.period.next(tick, &shared.clock)) {
+        let next = match catch(|| self.period.next(tick, &shared.timers.clock)) {
             Ok(next) => next,
             Err(payload) => return self.fail_with(Failure::from_panic(payload)),
         };
@@ -71,7 +71,7 @@ impl PeriodicTask {
                 shared.resubmit(pool, Task::of_runnable(me));
                 // A cancel between the run and the push did not find the task in the queue.
                 if self.cell.state().is_cancelled() {
-                    shared.task_cancelled(self.header().id(), self.cell_timer());
+                    shared.timers.task_cancelled(self.cell_timer());
                 }
             }
             _ => {
@@ -145,7 +145,7 @@ impl Runnable for PeriodicTask {
         self.cell.header()
     }
 
-    fn timer(&self) -> Option<&Timer> {
+    fn timer(&self) -> Option<TimerView<'_>> {
         self.cell.timer()
     }
 }

@@ -2,15 +2,13 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::heap::TimerHeap;
-use super::settings::Settings;
+use super::timers::Timers;
 use crate::pool::{self, RunState};
-use crate::queue::{Blocking, BlockingQueue, Fairness, InterruptPrecedence};
-use crate::sync::clock::Clock;
-use crate::task::{Cancellation, Failure, Task, TaskId, Timer, nanos};
+use crate::queue::BlockingQueue;
+use crate::task::{Cancellation, Failure, Task, TaskId, nanos};
 
 /// A function that wraps each run of a scheduled task.
 pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
@@ -23,15 +21,10 @@ pub(super) type OnPeriodicFailure = Arc<dyn Fn(TaskId, Option<&str>, &Failure) +
 /// The thread pool owns it, so that it is not dropped while there is a worker or a user; its reference
 /// to the thread pool is weak.
 pub(super) struct Shared {
-    pub(super) queue: Arc<Blocking<TimerHeap>>,
-    pub(super) settings: Settings,
-    /// The clock of the pool, whatever clock a submitter has.
-    pub(super) clock: Clock,
+    pub(super) timers: Arc<Timers>,
     pub(super) options: Options,
     /// Differs from pool to pool and from process to process, and so does the jitter.
     jitter_seed: u64,
-    /// Set once, by the builder.
-    pool: OnceLock<Weak<pool::Shared>>,
     /// The reason of tasks that are cancelled by the shutdown; set by the first shutdown.
     shutdown_reason: OnceLock<Cancellation>,
 }
@@ -69,32 +62,17 @@ impl TimerKind {
 
 impl Shared {
     pub(super) fn new(options: Options) -> Self {
-        let clock = Clock::current();
-        let heap = TimerHeap::new(clock.clone());
         Self {
-            queue: Arc::new(Blocking::configured(
-                heap,
-                Fairness::Unfair,
-                InterruptPrecedence::Removal,
-            )),
-            settings: Settings::default(),
-            clock,
+            timers: Arc::new(Timers::new()),
             options,
             jitter_seed: RandomState::new().hash_one(()),
-            pool: OnceLock::new(),
             shutdown_reason: OnceLock::new(),
         }
     }
 
-    /// Connects the thread pool below, once.
-    pub(super) fn set_pool(&self, pool: &Arc<pool::Shared>) {
-        let unset = self.pool.set(Arc::downgrade(pool));
-        debug_assert!(unset.is_ok(), "a scheduled pool has one thread pool");
-    }
-
     /// Returns the thread pool below, unless it has been dropped.
     pub(super) fn pool(&self) -> Option<Arc<pool::Shared>> {
-        self.pool.get()?.upgrade()
+        self.timers.pool()
     }
 
     /// Records why the pool was shut down; the first reason stays.
@@ -109,7 +87,7 @@ impl Shared {
     }
 
     pub(super) fn now(&self) -> Instant {
-        self.clock.now()
+        self.timers.clock.now()
     }
 
     /// Returns a number that differs for each run of each task, for jitter.
@@ -124,27 +102,26 @@ impl Shared {
             RunState::Shutdown => match kind {
                 TimerKind::Immediate => true,
                 TimerKind::OneShot { due } => {
-                    self.settings.runs_delayed() || due <= nanos(self.now())
+                    self.timers.settings.runs_delayed() || due <= nanos(self.now())
                 }
-                TimerKind::Periodic => self.settings.continues_periodic(),
+                TimerKind::Periodic => self.timers.settings.continues_periodic(),
             },
             RunState::Stop | RunState::Tidying | RunState::Terminated => false,
         }
     }
+}
 
-    /// Removes a task from the queue, if it is queued.
-    pub(super) fn remove(&self, pool: &pool::Shared, id: TaskId, timer: &Timer) -> Option<Task> {
-        let removed = self.queue.remove_with(|heap| heap.remove_task(id, timer));
-        pool.task_count.invalidate();
-        removed
+impl Drop for Shared {
+    /// Drops what is queued: the tasks own the queue.
+    fn drop(&mut self) {
+        drop(self.timers.drain_all());
     }
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
-            .field("queued", &self.queue.len())
-            .field("settings", &self.settings)
+            .field("timers", &self.timers)
             .finish_non_exhaustive()
     }
 }

@@ -1,17 +1,15 @@
 //! Tasks that will not run: cancelled, or not eligible after a shutdown.
 
-use std::time::Instant;
-
 use super::shared::{Shared, TimerKind};
 use crate::pool::{self, RunState};
 use crate::queue::BlockingQueue;
-use crate::task::{Cancellation, Failure, TaskId, Timer, TimerService};
+use crate::task::{Cancellation, TimerOwner};
 use crate::unwind::{catch, discard_payload};
 
 impl Shared {
     /// Sets whether periodic tasks continue after a shutdown; `false` takes effect at once.
     pub(super) fn set_continue_periodic(&self, pool: &pool::Shared, yes: bool) {
-        self.settings.set_continue_periodic(yes);
+        self.timers.settings.set_continue_periodic(yes);
         if !yes {
             self.apply_settings(pool);
         }
@@ -19,7 +17,7 @@ impl Shared {
 
     /// Sets whether delayed tasks still run after a shutdown; `false` takes effect at once.
     pub(super) fn set_run_delayed(&self, pool: &pool::Shared, yes: bool) {
-        self.settings.set_run_delayed(yes);
+        self.timers.settings.set_run_delayed(yes);
         if !yes {
             self.apply_settings(pool);
         }
@@ -38,7 +36,7 @@ impl Shared {
     /// If a done-callback panics: with the first of them, after all tasks are cancelled and the
     /// workers are nudged. Workers that are not would sleep until a task is due that is gone.
     fn cancel_ineligible(&self, pool: &pool::Shared) {
-        let ineligible = self.queue.retain(&mut |task| {
+        let ineligible = self.timers.retain(&mut |task| {
             !task.is_cancelled() && self.may_run(RunState::Shutdown, TimerKind::of(task))
         });
         pool.task_count.invalidate();
@@ -58,30 +56,10 @@ impl Shared {
     }
 }
 
-impl TimerService for Shared {
-    fn now(&self) -> Instant {
-        self.now()
-    }
-
-    fn task_cancelled(&self, id: TaskId, timer: &Timer) {
-        if !self.settings.removes_on_cancel() {
-            return;
-        }
-        let Some(pool) = self.pool() else { return };
-        // Under the lock of the queue. Reading the slot of the timer is not enough, since another
-        // thread may be about to queue the task: either this finds it queued, or that thread finds it
-        // cancelled after the push.
-        drop(self.remove(&pool, id, timer));
-        // The caller ignores panics, so that a panic of the `terminated` hook is reported here.
-        if pool.is_shutdown() {
-            if let Err(payload) = catch(|| pool.try_terminate()) {
-                pool.report(&Failure::from_panic(payload));
-            }
-        }
-    }
-
+impl TimerOwner for Shared {
     fn pool_shut_down(&self, reason: Cancellation) {
         self.set_shutdown_reason(reason);
+        self.timers.set_shut_down();
         if let Some(pool) = self.pool() {
             self.cancel_ineligible(&pool);
         }

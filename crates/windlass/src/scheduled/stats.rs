@@ -1,6 +1,6 @@
 //! A snapshot of the queue of a scheduled pool.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::shared::Shared;
 use crate::task::{Task, TaskId};
@@ -37,20 +37,10 @@ impl Shared {
     /// Returns the queued tasks in the order in which they are due.
     pub(super) fn queued_tasks(&self) -> Vec<QueuedTask> {
         let now = self.now();
-        let mut queued = self.queue.with(|state| {
-            let entry = |(due, sequence, task): (Instant, u64, &Task)| {
-                let delay = due.saturating_duration_since(now);
-                (due, sequence, QueuedTask::new(task, delay))
-            };
-            (
-                state
-                    .items
-                    .discipline
-                    .entries()
-                    .map(entry)
-                    .collect::<Vec<_>>(),
-                (),
-            )
+        let mut queued = Vec::new();
+        self.timers.for_each_entry(|due, sequence, task| {
+            let delay = due.saturating_duration_since(now);
+            queued.push((due, sequence, QueuedTask::new(task, delay)));
         });
         queued.sort_by_key(|(due, sequence, _)| (*due, *sequence));
         queued.into_iter().map(|(_, _, task)| task).collect()

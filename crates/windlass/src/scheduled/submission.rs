@@ -73,7 +73,7 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
     ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>> {
         let (executor, task) = self.into_parts();
         let pool = executor.scheduled_pool();
-        let now = pool.shared().clock.wall_now();
+        let now = pool.shared().timers.clock.wall_now();
         let delay = time.duration_since(now).unwrap_or_default();
         pool.submit_one_shot(task, delay, move || Ok(body()))
     }

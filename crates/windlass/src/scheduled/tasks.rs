@@ -1,6 +1,6 @@
 //! Builds tasks with timers, and submits them.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::executor::ScheduledThreadPoolExecutor;
@@ -9,7 +9,7 @@ use super::period::{self, Period};
 use super::periodic::PeriodicTask;
 use super::shared::Decorate;
 use crate::executor::{RejectedExecution, RejectionReason};
-use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer, TimerService};
+use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer};
 
 /// The handle of a scheduled task; or, if it was rejected, task and handle.
 pub(super) type Scheduled<T> = Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>;
@@ -40,7 +40,7 @@ impl ScheduledThreadPoolExecutor {
         } else {
             RejectionReason::NeverDue
         };
-        let first = match period.first(&shared.clock) {
+        let first = match period.first(&shared.timers.clock) {
             Some(first) if !period.is_zero() => first,
             _ => {
                 // A task that runs once, so that the caller can run the rejected task.
@@ -50,7 +50,7 @@ impl ScheduledThreadPoolExecutor {
             }
         };
         let run_count = Arc::new(RunCount::default());
-        let timer = Timer::periodic(first.at, Arc::clone(&run_count), self.timer_service());
+        let timer = Timer::periodic(first.at, Arc::clone(&shared.timers), Arc::clone(&run_count));
         let decorate = shared.options.decorate.clone();
         let run = move || {
             // Counted before the end of the run is published, also if it panics.
@@ -71,8 +71,9 @@ impl ScheduledThreadPoolExecutor {
         due: Instant,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, ScheduledHandle<T>) {
-        let timer = Timer::one_shot(due, self.timer_service());
-        let (task, handle) = match self.shared().options.decorate.clone() {
+        let shared = self.shared();
+        let timer = Timer::one_shot(due, Arc::clone(&shared.timers));
+        let (task, handle) = match shared.options.decorate.clone() {
             None => builder.build_scheduled(timer, body),
             Some(decorate) => builder.build_scheduled(timer, move || decorated(&decorate, body)),
         };
@@ -85,11 +86,6 @@ impl ScheduledThreadPoolExecutor {
             Ok(()) => Ok(handle),
             Err(rejected) => Err(rejected.with_handle(handle)),
         }
-    }
-
-    #[inline]
-    fn timer_service(&self) -> Weak<dyn TimerService> {
-        Arc::downgrade(self.shared()) as _
     }
 }
 

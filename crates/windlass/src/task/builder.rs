@@ -13,7 +13,7 @@ use super::header::Header;
 use super::id::TaskId;
 use super::runnable::Runnable;
 use super::runnable_task::Task;
-use super::timer::{MaybeTimer, Timer};
+use super::timer::{MaybeTimer, Repetition, Timer, TimerService};
 
 /// A builder for a task that carries more than its code.
 ///
@@ -59,6 +59,7 @@ impl Task {
 
 impl TaskBuilder {
     /// Creates a builder of a task that carries nothing but its code.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -128,9 +129,10 @@ impl TaskBuilder {
     }
 
     /// Creates a task with a timer, and its handle.
-    pub(crate) fn build_scheduled<T: Send + 'static>(
+    #[inline]
+    pub(crate) fn build_scheduled<T: Send + 'static, S: TimerService + 'static>(
         self,
-        timer: Timer,
+        timer: Timer<S>,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
         self.halves(Once(body), timer)
@@ -148,9 +150,9 @@ impl TaskBuilder {
     }
 
     /// Creates a task that can run any number of times, and its handle.
-    pub(crate) fn build_periodic(
+    pub(crate) fn build_periodic<S: TimerService + 'static>(
         self,
-        timer: Timer,
+        timer: Timer<S, Repetition>,
         body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
         let header = Header::new(TaskId::next(), self.attributes);

@@ -24,7 +24,7 @@ use super::head::Head;
 use super::header::Header;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::state::Snapshot;
-use super::timer::{MaybeTimer, Timer};
+use super::timer::{MaybeTimer, Place, TimerView};
 use super::transition::{
     CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef, Started,
     Withdrawn,
@@ -39,7 +39,7 @@ use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
 pub(super) struct Cell<T, B, W = ()> {
     head: Head,
     content: UnsafeCell<DiscardOnDrop<Content<T, B>>>,
-    /// When it is due: a [`Timer`], or nothing.
+    /// A [`Timer`](super::timer::Timer), or nothing.
     timer: W,
 }
 
@@ -195,10 +195,16 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// Notifies the pool and calls the callbacks of a task that was cancelled, after the runner was
     /// interrupted and the waiters woken: both may take their time.
     fn notify_cancelled(&self, callbacks: Callbacks) {
-        if let Some(timer) = self.timer.timer() {
-            ignore_panic(|| timer.notify_cancelled(self.head.header().id()));
+        if let Some(timer) = self.timer.view() {
+            ignore_panic(|| timer.notify_cancelled());
         }
         self.head.call(callbacks);
+    }
+
+    /// Returns the place of its timer, if it has one.
+    #[inline]
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.timer.place()
     }
 
     /// Cancels the task and moves the input of its body into `place`, an `Option<I>`. Returns false, and
@@ -309,8 +315,8 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
         self.head.header()
     }
 
-    fn timer(&self) -> Option<&Timer> {
-        self.timer.timer()
+    fn timer(&self) -> Option<TimerView<'_>> {
+        self.timer.view()
     }
 }
 

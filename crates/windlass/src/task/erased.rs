@@ -13,11 +13,12 @@
 
 use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
+use super::timer::Place;
 
 /// A value that can be stored in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
@@ -33,6 +34,11 @@ pub(super) trait Erase: Send + 'static {
     /// Returns its cell, if it is a task with a handle.
     fn cell(&self) -> Option<&dyn Runnable>;
 
+    /// Returns the place of its timer, if it has one.
+    fn place(&self) -> Option<&Place> {
+        None
+    }
+
     /// Drops it unrun and moves its input into `place`, an `Option<I>`, if it has an input of type `I`
     /// and has not started; returns it otherwise.
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
@@ -46,8 +52,11 @@ struct VTable {
     run: unsafe fn(*mut Words) -> RunOutcome,
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
-    cell: for<'a> unsafe fn(&'a Words) -> Option<&'a dyn Runnable>,
+    cell: unsafe fn(*const Words) -> Option<NonNull<dyn Runnable>>,
     take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
+    place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
+    /// Whether the value takes one word.
+    is_one_word: bool,
 }
 
 /// The value and its virtual functions.
@@ -130,8 +139,86 @@ impl Erased {
 
     pub(super) fn cell(&self) -> Option<&dyn Runnable> {
         let cell = self.vtable.cell;
-        // SAFETY: the value is there as long as `self` is borrowed.
-        unsafe { cell(&self.data) }
+        // SAFETY: the value is there.
+        let cell = unsafe { cell(&raw const self.data) };
+        // SAFETY: it lives as long as the value, which is borrowed with `self`.
+        cell.map(|cell| unsafe { cell.as_ref() })
+    }
+}
+
+/// A value of one word and its virtual functions: an [`Erased`] without the words that it leaves unused.
+pub(super) struct ErasedWord {
+    vtable: &'static VTable,
+    word: MaybeUninit<usize>,
+}
+
+// SAFETY: as for `Erased`.
+unsafe impl Send for ErasedWord {}
+// SAFETY: as for `Erased`.
+unsafe impl Sync for ErasedWord {}
+
+impl ErasedWord {
+    /// Drops the words that the value leaves unused; returns the value if it takes more than one.
+    #[inline]
+    pub(super) fn new(erased: Erased) -> Result<Self, Erased> {
+        if !erased.vtable.is_one_word {
+            return Err(erased);
+        }
+        let erased = ManuallyDrop::new(erased);
+        Ok(Self {
+            vtable: erased.vtable,
+            word: erased.data[0],
+        })
+    }
+
+    #[inline]
+    pub(super) fn into_erased(self) -> Erased {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        unsafe { this.alias() }
+    }
+
+    /// Returns the same value again.
+    ///
+    /// # Safety
+    ///
+    /// Either the result or `self` is forgotten and not dropped, and while both are used, both are only
+    /// read.
+    #[inline]
+    pub(super) unsafe fn alias(&self) -> Erased {
+        let unused = MaybeUninit::uninit();
+        Erased {
+            vtable: self.vtable,
+            data: [self.word, unused, unused],
+        }
+    }
+
+    #[inline]
+    pub(super) fn cell(&self) -> Option<&dyn Runnable> {
+        let cell = self.vtable.cell;
+        // SAFETY: the value is there, and takes no more than this word.
+        let cell = unsafe { cell((&raw const self.word).cast()) };
+        // SAFETY: it lives as long as the value, which is borrowed with `self`.
+        cell.map(|cell| unsafe { cell.as_ref() })
+    }
+}
+
+impl ErasedWord {
+    /// Returns the place of its timer, if it has one.
+    #[inline]
+    pub(super) fn place(&self) -> Option<&Place> {
+        let place = self.vtable.place;
+        // SAFETY: the value is there, and takes no more than this word.
+        let place = unsafe { place((&raw const self.word).cast()) };
+        // SAFETY: it lives as long as the value, which is borrowed with `self`.
+        place.map(|place| unsafe { place.as_ref() })
+    }
+}
+
+impl Drop for ErasedWord {
+    fn drop(&mut self) {
+        // SAFETY: `self` is not used again.
+        drop(unsafe { self.alias() });
     }
 }
 
@@ -196,6 +283,8 @@ impl<R: Erase> Table<R> {
         header: Self::header,
         cell: Self::cell,
         take_input: Self::take_input,
+        place: Self::place,
+        is_one_word: size_of::<R>() <= size_of::<usize>(),
     };
 
     /// # Safety
@@ -228,10 +317,19 @@ impl<R: Erase> Table<R> {
     /// # Safety
     ///
     /// `data` holds a value of type `R`.
-    unsafe fn cell(data: &Words) -> Option<&dyn Runnable> {
+    unsafe fn cell(data: *const Words) -> Option<NonNull<dyn Runnable>> {
         // SAFETY: by the contract of this function.
-        let value = unsafe { &*data.as_ptr().cast::<R>() };
-        value.cell()
+        let value = unsafe { &*data.cast::<R>() };
+        value.cell().map(NonNull::from)
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn place(data: *const Words) -> Option<NonNull<Place>> {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.cast::<R>() };
+        value.place().map(NonNull::from)
     }
 
     /// # Safety

@@ -12,7 +12,7 @@ use super::handle_methods::{Handle, OwningHandle, handle_methods, owning_handle_
 use super::head::Head;
 use super::runnable::{Awaitable, Runnable, Untyped};
 use super::shared::SharedHandle;
-use super::timer::Timer;
+use super::timer::TimerView;
 use super::transition::CancelMode;
 use super::waiters::WakerKey;
 use crate::unwind::ignore_panic;
@@ -48,7 +48,7 @@ impl<T> TaskHandle<T> {
     }
 
     /// Returns the timer of a scheduled task.
-    pub(crate) fn timer(&self) -> Option<&Timer> {
+    pub(crate) fn timer(&self) -> Option<TimerView<'_>> {
         self.task.timer()
     }
 }

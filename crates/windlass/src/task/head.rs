@@ -50,10 +50,12 @@ impl Head {
         }
     }
 
+    #[inline]
     pub(crate) fn state(&self) -> Snapshot {
         self.state.load()
     }
 
+    #[inline]
     pub(crate) fn header(&self) -> &Header {
         &self.header
     }
@@ -129,6 +131,7 @@ impl Head {
         deliver(runner);
     }
 
+    #[inline]
     pub(super) fn wake_if(&self, awaited: bool) -> Callbacks {
         if awaited {
             self.wake()
@@ -142,6 +145,7 @@ impl Head {
         self.header.waiters().wake_all()
     }
 
+    #[inline]
     pub(super) fn call(&self, callbacks: Callbacks) {
         callbacks.call(self.state.load());
     }

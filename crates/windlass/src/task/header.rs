@@ -62,6 +62,7 @@ impl Header {
         self.rare.get()
     }
 
+    #[inline]
     pub(crate) const fn id(&self) -> TaskId {
         self.id
     }

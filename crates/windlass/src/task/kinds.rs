@@ -9,7 +9,7 @@ use super::erased::{Erase, Erased};
 use super::header::Header;
 use super::recycled_box::RecycledBox;
 use super::runnable::{RunOutcome, Runnable};
-use super::timer::MaybeTimer;
+use super::timer::{MaybeTimer, Place, TimerView};
 use super::transition::CancelMode;
 use crate::unwind::{discard, ignore_panic};
 
@@ -165,6 +165,9 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B
     fn cell(&self) -> Option<&dyn Runnable> {
         Some(&*self.0)
     }
+    fn place(&self) -> Option<&Place> {
+        self.0.place()
+    }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         if self.0.take_input(place) {
             Ok(())
@@ -189,6 +192,9 @@ impl<R: Runnable + 'static> Erase for Shared<R> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         Some(&self.0)
+    }
+    fn place(&self) -> Option<&Place> {
+        self.0.timer().map(TimerView::place)
     }
     fn take_input(self, _: &mut dyn Any) -> Result<(), Self> {
         Err(self)

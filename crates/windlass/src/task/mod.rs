@@ -37,6 +37,7 @@
 //   erased        a runnable value in three words
 //   kinds         what a task can be: inline, boxed, half of a cell
 //   runnable_task `Task`
+//   timed_task    a task with a timer, in two words
 //   handle_methods, control, shared, handle    the handles
 //   builder       `TaskBuilder`
 //   future_task   `FutureTask`
@@ -72,6 +73,7 @@ mod runnable_task;
 mod shared;
 mod state;
 mod task_state;
+mod timed_task;
 mod timer;
 mod timestamp;
 mod transition;
@@ -98,6 +100,7 @@ pub(crate) use header::Header;
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
 pub(crate) use state::Snapshot;
-pub(crate) use timer::{RunCount, Timer, TimerService};
+pub(crate) use timed_task::TimedTask;
+pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};
 pub(crate) use timestamp::{instant, nanos};
 pub(crate) use transition::CancelMode;

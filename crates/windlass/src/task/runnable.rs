@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::header::Header;
 use super::state::Snapshot;
-use super::timer::Timer;
+use super::timer::TimerView;
 use super::transition::CancelMode;
 
 /// The outcome of a run.
@@ -35,7 +35,7 @@ pub(crate) trait Runnable: Send + Sync {
     fn state(&self) -> Snapshot;
     fn header(&self) -> &Header;
     /// Returns the timer of a scheduled task.
-    fn timer(&self) -> Option<&Timer> {
+    fn timer(&self) -> Option<TimerView<'_>> {
         None
     }
 }
@@ -65,7 +65,7 @@ where
     fn header(&self) -> &Header {
         (**self).header()
     }
-    fn timer(&self) -> Option<&Timer> {
+    fn timer(&self) -> Option<TimerView<'_>> {
         (**self).timer()
     }
 }

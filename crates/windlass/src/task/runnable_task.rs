@@ -16,7 +16,7 @@ use super::header::Header;
 use super::id::TaskId;
 use super::kinds;
 use super::runnable::{RunOutcome, Runnable};
-use super::timer::{MaybeTimer, Timer};
+use super::timer::{MaybeTimer, TimerView};
 use super::transition::CancelMode;
 
 /// The half of a task that runs, at most once.
@@ -83,6 +83,16 @@ impl Task {
             id: task.header().id(),
             erased: kinds::erase_shared(task),
         }
+    }
+
+    #[inline]
+    pub(super) const fn of_erased(erased: Erased, id: TaskId) -> Self {
+        Self { erased, id }
+    }
+
+    #[inline]
+    pub(super) fn into_erased(self) -> (Erased, TaskId) {
+        (self.erased, self.id)
     }
 
     /// Runs the task on this thread.
@@ -183,6 +193,10 @@ impl Task {
 
     /// Records when the task was queued. An inline task is moved into a box for that.
     pub(crate) fn set_queued_at(self, at: Instant) -> Self {
+        if let Some(timer) = self.timer() {
+            timer.set_queued_at(at);
+            return self;
+        }
         let task = if self.header().is_some() {
             self
         } else {
@@ -198,23 +212,26 @@ impl Task {
 
     /// Returns when the task was queued, if that was recorded.
     pub(crate) fn queued_at(&self) -> Option<Instant> {
-        self.header()?.queued_at()
+        match self.timer() {
+            Some(timer) => timer.queued_at(),
+            None => self.header()?.queued_at(),
+        }
     }
 
     /// Returns the time until the task is due, if it is scheduled; zero if it is due.
     #[must_use]
     #[doc(alias = "getDelay")]
     pub fn delay(&self) -> Option<Duration> {
-        self.timer().map(Timer::delay)
+        self.timer().map(TimerView::delay)
     }
 
     /// Returns whether this is a run of a periodic task.
     #[must_use]
     pub fn is_periodic(&self) -> bool {
-        self.timer().is_some_and(Timer::is_periodic)
+        self.timer().is_some_and(TimerView::is_periodic)
     }
 
-    pub(crate) fn timer(&self) -> Option<&Timer> {
+    pub(crate) fn timer(&self) -> Option<TimerView<'_>> {
         self.erased.cell()?.timer()
     }
 

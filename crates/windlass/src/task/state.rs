@@ -109,6 +109,7 @@ impl Snapshot {
     pub(super) const fn drop_reason(self) -> Cancellation {
         Cancellation::from_code((self.0 >> DROP_REASON_SHIFT) & CODE_MASK)
     }
+    #[inline]
     const fn refs(self) -> u64 {
         self.0 / REF
     }

@@ -1,70 +1,129 @@
 //! The timer of a scheduled task: when it is due, and where it is queued.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::Cancellation;
-use super::id::TaskId;
 use super::timestamp;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::clock;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// The sequence number of a task that has not been queued yet.
-const NO_SEQUENCE: u64 = 0;
-
-/// The time part of a scheduled task.
+/// The time part of a cell, of a task that runs once or, with [`Repetition`], of one that repeats.
 ///
-/// `sequence` and `slot` are written under the lock of the timer queue. A slot is not cleared when
-/// the task leaves the queue: the queue knows which task occupies the slot.
-///
-/// All fields are `Relaxed`: a thread that decides by them holds the lock of the queue, or owns
-/// the task; for other readers an estimate suffices.
-pub(crate) struct Timer {
+/// A pending timer is kept small: what only a repetition needs is a part of its type alone.
+pub(crate) struct Timer<S, R = ()> {
     /// The next due time, in the nanoseconds of [`timestamp`].
     due: AtomicU64,
-    /// The order of scheduling, which decides between equal due times.
-    sequence: AtomicU64,
-    /// The slot in the timer queue, valid while the task is queued.
-    slot: AtomicU32,
-    /// The number of runs; only periodic tasks have one.
-    run_count: Option<Arc<RunCount>>,
-    service: Weak<dyn TimerService>,
+    place: Place,
+    service: Arc<S>,
+    repetition: R,
 }
 
-/// The timer of a cell, if it has one: a [`Timer`], or `()` for a task that is due at once.
+/// The time part of a cell, if it has one: a [`Timer`], or `()` for a task that is due at once.
 pub(super) trait MaybeTimer: Send + Sync + 'static {
-    fn timer(&self) -> Option<&Timer>;
+    fn view(&self) -> Option<TimerView<'_>>;
+
+    /// Returns the place of the timer.
+    fn place(&self) -> Option<&Place>;
 }
 
 impl MaybeTimer for () {
-    fn timer(&self) -> Option<&Timer> {
+    fn view(&self) -> Option<TimerView<'_>> {
+        None
+    }
+
+    fn place(&self) -> Option<&Place> {
         None
     }
 }
 
-impl MaybeTimer for Timer {
-    fn timer(&self) -> Option<&Timer> {
+impl<S: TimerService + 'static, R: MaybeRepeats> MaybeTimer for Timer<S, R> {
+    #[inline]
+    fn view(&self) -> Option<TimerView<'_>> {
+        Some(TimerView {
+            due: &self.due,
+            place: &self.place,
+            service: &*self.service,
+            repetition: self.repetition.repetition(),
+        })
+    }
+
+    #[inline]
+    fn place(&self) -> Option<&Place> {
+        Some(&self.place)
+    }
+}
+
+/// What a task that repeats has: a [`Repetition`], or `()` for one that does not.
+pub(crate) trait MaybeRepeats: Send + Sync + 'static {
+    fn repetition(&self) -> Option<&Repetition>;
+}
+
+impl MaybeRepeats for () {
+    #[inline]
+    fn repetition(&self) -> Option<&Repetition> {
+        None
+    }
+}
+
+impl MaybeRepeats for Repetition {
+    fn repetition(&self) -> Option<&Repetition> {
         Some(self)
     }
 }
 
-/// The interface of a scheduled pool to the layers below it.
-///
-/// Tasks call it through their timers, which hold it weakly; the thread pool below the scheduled
-/// one calls it at shutdown. These layers have no other access to the scheduled pool.
+/// The interface of a scheduled pool to its tasks, whose timers own it.
 pub(crate) trait TimerService: Send + Sync {
     /// Returns the time on the clock of the pool.
     fn now(&self) -> Instant;
 
     /// Called after a scheduled task was cancelled; it may still be queued.
-    fn task_cancelled(&self, id: TaskId, timer: &Timer);
+    fn task_cancelled(&self, timer: TimerView<'_>);
+}
 
+/// The interface of a scheduled pool to the thread pool below it, which owns it.
+pub(crate) trait TimerOwner: Send + Sync {
     /// Called after the thread pool was shut down, before it checks whether it can terminate.
     ///
     /// Tasks that will not run are cancelled with `reason`: a shutdown, or that the pool was
     /// dropped.
     fn pool_shut_down(&self, reason: Cancellation);
+}
+
+impl<S> Timer<S> {
+    /// Creates the timer of a task that runs once.
+    #[inline]
+    pub(crate) fn one_shot(due: Instant, service: Arc<S>) -> Self {
+        Self {
+            due: AtomicU64::new(timestamp::nanos(due)),
+            place: Place::new(),
+            service,
+            repetition: (),
+        }
+    }
+}
+
+impl<S> Timer<S, Repetition> {
+    /// Creates the timer of a task that repeats, and counts its runs.
+    pub(crate) fn periodic(due: Instant, service: Arc<S>, run_count: Arc<RunCount>) -> Self {
+        Self {
+            due: AtomicU64::new(timestamp::nanos(due)),
+            place: Place::new(),
+            service,
+            repetition: Repetition {
+                run_count,
+                queued_at: AtomicU64::new(0),
+            },
+        }
+    }
+}
+
+/// What a task that repeats has and others have not.
+#[derive(Debug)]
+pub(crate) struct Repetition {
+    run_count: Arc<RunCount>,
+    /// When the current run was queued, as a [`timestamp`]; zero if that was not recorded.
+    queued_at: AtomicU64,
 }
 
 /// The number of runs of a periodic task that have ended.
@@ -81,98 +140,137 @@ impl RunCount {
     }
 }
 
-impl Timer {
-    /// Creates the timer of a task that runs once.
+/// The order of a task among those that are due at the same time, and its position in the timer queue,
+/// in one word.
+///
+/// Both are written under the lock of the queue. The position is not cleared when the task leaves the
+/// queue: the queue knows which task has it.
+#[derive(Debug)]
+pub(crate) struct Place(AtomicU64);
+
+/// Bits of the position; the others are those of the sequence number.
+const POSITION_BITS: u32 = 28;
+const POSITION_MASK: u64 = (1 << POSITION_BITS) - 1;
+
+impl Place {
+    /// The largest sequence number.
+    pub(crate) const LAST_SEQUENCE: u64 = (1 << (u64::BITS - POSITION_BITS)) - 1;
+    /// The number of positions.
+    pub(crate) const POSITIONS: usize = 1 << POSITION_BITS;
+
     #[inline]
-    pub(crate) fn one_shot(due: Instant, service: Weak<dyn TimerService>) -> Self {
-        Self {
-            due: AtomicU64::new(timestamp::nanos(due)),
-            sequence: AtomicU64::new(NO_SEQUENCE),
-            slot: AtomicU32::new(0),
-            run_count: None,
-            service,
-        }
+    fn new() -> Self {
+        Self(AtomicU64::new(0))
     }
 
-    /// Creates the timer of a task that repeats, and counts its runs.
-    pub(crate) fn periodic(
-        due: Instant,
-        run_count: Arc<RunCount>,
-        service: Weak<dyn TimerService>,
-    ) -> Self {
-        Self {
-            run_count: Some(run_count),
-            ..Self::one_shot(due, service)
-        }
+    /// Returns the sequence number; zero before the task was queued for the first time.
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) >> POSITION_BITS
     }
 
-    pub(crate) fn due(&self) -> Instant {
+    #[inline]
+    pub(crate) fn set_sequence(&self, sequence: u64) {
+        debug_assert!(sequence <= Self::LAST_SEQUENCE);
+        self.0.store(
+            (sequence << POSITION_BITS) | self.position() as u64,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Returns the position, which is valid while the task is queued.
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        (self.0.load(Ordering::Relaxed) & POSITION_MASK) as usize
+    }
+
+    #[inline]
+    pub(crate) fn set_position(&self, position: usize) {
+        debug_assert!(position < Self::POSITIONS);
+        let sequence = self.0.load(Ordering::Relaxed) & !POSITION_MASK;
+        self.0.store(sequence | position as u64, Ordering::Relaxed);
+    }
+}
+
+/// The timer of a task, without the types of its cell.
+///
+/// All atomics are `Relaxed`: a thread that decides by them holds the lock of the queue, or owns the
+/// task; for other readers an estimate suffices.
+#[derive(Clone, Copy)]
+pub(crate) struct TimerView<'a> {
+    due: &'a AtomicU64,
+    place: &'a Place,
+    service: &'a dyn TimerService,
+    repetition: Option<&'a Repetition>,
+}
+
+impl<'a> TimerView<'a> {
+    pub(crate) fn due(self) -> Instant {
         timestamp::instant(self.due_nanos())
     }
 
     /// Returns the due time, in the nanoseconds of [`timestamp`].
-    pub(crate) fn due_nanos(&self) -> u64 {
+    #[inline]
+    pub(crate) fn due_nanos(self) -> u64 {
         self.due.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_due(&self, due: Instant) {
+    /// Sets the due time of the next run, of a task that is not queued.
+    pub(crate) fn set_due(self, due: Instant) {
         self.due.store(timestamp::nanos(due), Ordering::Relaxed);
     }
 
-    pub(crate) fn sequence(&self) -> u64 {
-        self.sequence.load(Ordering::Relaxed)
+    #[inline]
+    pub(crate) const fn place(self) -> &'a Place {
+        self.place
     }
 
-    /// Returns the sequence number; the first call sets it to what `next` returns, which must not
-    /// be zero.
-    pub(crate) fn sequence_or_init(&self, next: impl FnOnce() -> u64) -> u64 {
-        match self.sequence() {
-            NO_SEQUENCE => {
-                let sequence = next();
-                self.sequence.store(sequence, Ordering::Relaxed);
-                sequence
-            }
-            sequence => sequence,
+    pub(crate) const fn is_periodic(self) -> bool {
+        self.repetition.is_some()
+    }
+
+    pub(crate) fn run_count(self) -> u64 {
+        self.repetition
+            .map_or(0, |repetition| repetition.run_count.get())
+    }
+
+    /// Records when a run was queued, where it is not determined by the due time.
+    pub(super) fn set_queued_at(self, at: Instant) {
+        if let Some(repetition) = self.repetition {
+            let nanos = timestamp::nanos(at);
+            repetition.queued_at.store(nanos, Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn is_periodic(&self) -> bool {
-        self.run_count.is_some()
-    }
-
-    pub(crate) fn run_count(&self) -> u64 {
-        self.run_count.as_ref().map_or(0, |count| count.get())
-    }
-
-    pub(crate) fn slot(&self) -> u32 {
-        self.slot.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_slot(&self, slot: u32) {
-        self.slot.store(slot, Ordering::Relaxed);
+    /// Returns since when the task waits for a worker at the earliest, if that was recorded.
+    pub(super) fn queued_at(self) -> Option<Instant> {
+        match self.repetition {
+            // It was queued before it was due.
+            None => Some(self.due()),
+            Some(repetition) => match repetition.queued_at.load(Ordering::Relaxed) {
+                0 => None,
+                nanos => Some(timestamp::instant(nanos)),
+            },
+        }
     }
 
     /// Returns the time until the task is due; zero if it is due.
-    pub(crate) fn delay(&self) -> Duration {
-        // Without a pool there is no clock of the pool; the caller's is the closest.
-        let service = self.service.upgrade();
-        let now = service.map_or_else(clock::now, |service| service.now());
-        self.due().saturating_duration_since(now)
+    pub(crate) fn delay(self) -> Duration {
+        self.due().saturating_duration_since(self.service.now())
     }
 
-    /// Notifies the pool, if it still exists, that the task was cancelled.
-    pub(super) fn notify_cancelled(&self, id: TaskId) {
-        if let Some(service) = self.service.upgrade() {
-            service.task_cancelled(id, self);
-        }
+    /// Notifies the pool that the task was cancelled.
+    #[inline]
+    pub(super) fn notify_cancelled(self) {
+        self.service.task_cancelled(self);
     }
 }
 
-impl fmt::Debug for Timer {
+impl fmt::Debug for TimerView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timer")
             .field("due", &self.due())
-            .field("sequence", &self.sequence())
+            .field("sequence", &self.place.sequence())
             .field("is_periodic", &self.is_periodic())
             .finish_non_exhaustive()
     }

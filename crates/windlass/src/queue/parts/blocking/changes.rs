@@ -45,11 +45,21 @@ impl<D: Discipline> Blocking<D> {
     /// Removes an element of the discipline with `remove`, and signals the threads that wait for
     /// its place.
     #[inline]
-    pub(crate) fn remove_with(
-        &self,
-        remove: impl FnOnce(&mut D) -> Option<D::Item>,
-    ) -> Option<D::Item> {
-        self.remove_particular(|items| remove(&mut items.discipline))
+    pub(crate) fn remove_with<R>(&self, remove: impl FnOnce(&mut D) -> Option<R>) -> Option<R> {
+        self.remove_counted(
+            |items| remove(&mut items.discipline),
+            |removed| usize::from(removed.is_some()),
+        )
+    }
+
+    /// Keeps the elements of the discipline for which the verdict is true. Returns the others.
+    ///
+    /// All verdicts come first, so that a predicate that panics changes nothing.
+    pub(crate) fn retain_by(&self, verdicts: impl FnOnce(&D) -> Vec<bool>) -> Vec<D::Item> {
+        self.remove_particular(|items| {
+            let verdicts = verdicts(&items.discipline);
+            items.discipline.retain(&verdicts)
+        })
     }
 
     /// Removes particular elements with `remove`, and signals the threads that wait for their
@@ -62,10 +72,19 @@ impl<D: Discipline> Blocking<D> {
         &self,
         remove: impl FnOnce(&mut Items<D>) -> R,
     ) -> R {
+        self.remove_counted(remove, Removed::count)
+    }
+
+    #[inline]
+    fn remove_counted<R>(
+        &self,
+        remove: impl FnOnce(&mut Items<D>) -> R,
+        count: impl FnOnce(&R) -> usize,
+    ) -> R {
         let mut guard = self.lock.lock();
         let mut state = self.begin(&mut guard);
         let removed = remove(&mut state.items);
-        match catch(|| self.after_removal(&mut state, removed.count())) {
+        match catch(|| self.after_removal(&mut state, count(&removed))) {
             Ok(wakeups) => {
                 state.end();
                 drop(guard);

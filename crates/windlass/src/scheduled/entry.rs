@@ -1,0 +1,40 @@
+//! What the timer queue has to know of a queued timer.
+
+use crate::task::{Place, TimedTask};
+
+/// A queued timer: when it is due, its order among those that are due at the same time, and its position,
+/// which the queue writes and reads.
+pub(super) trait Entry {
+    /// Returns the due time, which does not change while the timer is queued.
+    fn due(&self) -> u64;
+
+    /// Returns the sequence number, which is not zero while the timer is queued.
+    fn sequence(&self) -> u64;
+
+    fn set_sequence(&self, sequence: u64);
+
+    /// Sets the position in the list that the queue keeps the timer in.
+    fn set_position(&self, position: usize);
+}
+
+/// The number of positions that an entry can have.
+pub(super) const POSITIONS: usize = Place::POSITIONS;
+
+impl Entry for TimedTask {
+    fn due(&self) -> u64 {
+        self.timer().due_nanos()
+    }
+
+    fn sequence(&self) -> u64 {
+        self.place().sequence()
+    }
+
+    fn set_sequence(&self, sequence: u64) {
+        self.place().set_sequence(sequence);
+    }
+
+    #[inline]
+    fn set_position(&self, position: usize) {
+        self.place().set_position(position);
+    }
+}
