@@ -1,9 +1,15 @@
 //! Waits of fork-join workers: no worker waits for what only it could run.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use windlass::forkjoin::{self, Cx, ForkHandle, ForkJoinPool, RecursiveTask};
 use windlass::interrupt;
-use windlass::testing::{Gate, within_patience};
+use windlass::task::Task;
+use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
 use windlass::{ExecutorService, Submit};
 
 /// A recursive task made of a closure.
@@ -107,7 +113,7 @@ fn an_interrupt_of_a_guest_stays_pending_when_a_task_of_the_pool_has_taken_it() 
     within_patience("an interrupted guest", || {
         let interrupt_me = |_: &Cx<'_>| {
             let me = interrupt::current();
-            std::thread::spawn(move || me.interrupt()).join().unwrap();
+            thread::spawn(move || me.interrupt()).join().unwrap();
             assert!(interrupt::interrupted());
         };
         ended().invoke(Run(|cx: &Cx<'_>| {
@@ -128,7 +134,7 @@ fn cancelling_a_task_that_its_joiner_runs_interrupts_the_task_and_not_the_joiner
         let outer = pool.submit(move || {
             let inner = fork(&inside, move || theirs.pass_uninterruptibly());
             let control = inner.control();
-            let canceller = std::thread::spawn(move || {
+            let canceller = thread::spawn(move || {
                 gate.await_waiting(1);
                 let cancelled = control.cancel_now();
                 gate.open();
@@ -161,5 +167,213 @@ fn cancelling_a_joiner_that_runs_what_it_joins_interrupts_it_when_that_has_ended
         assert!(outer.cancel_now());
         assert_eq!(sees.recv().unwrap(), (true, true));
         pool.close();
+    });
+}
+
+/// Runs the body on a worker of a pool of one, which nobody replaces.
+fn alone<R: Send + 'static>(body: impl FnOnce(&ForkJoinPool) -> R + Send + 'static) -> R {
+    within_patience("the only worker", || {
+        let pool = lone();
+        let inside = pool.clone();
+        let result = pool.submit(move || body(&inside)).unwrap().join().unwrap();
+        pool.close();
+        result
+    })
+}
+
+/// WL-042
+#[test]
+fn the_only_worker_runs_what_it_waits_for() {
+    assert_eq!(alone(|pool| pool.submit(|| 1).unwrap().get().unwrap()), 1);
+    assert_eq!(alone(|pool| pool.submit(|| 2).unwrap().join().unwrap()), 2);
+    let in_order = alone(|pool| {
+        let handles: Vec<_> = (0..200).map(|n| pool.submit(move || n).unwrap()).collect();
+        handles
+            .into_iter()
+            .map(|handle| handle.join().unwrap())
+            .sum::<i32>()
+    });
+    assert_eq!(in_order, 19_900);
+    let submitted = alone(|pool| {
+        let (task, mut handle) = Task::with_handle(|| 3);
+        pool.external_submit(task).unwrap();
+        handle.get().unwrap()
+    });
+    assert_eq!(submitted, 3);
+}
+
+/// WL-042
+#[test]
+fn the_only_worker_invokes_all_and_any() {
+    let all = alone(|pool| pool.invoke_all((0..100).map(|n| move || n)).unwrap().len());
+    assert_eq!(all, 100);
+    assert!(alone(|pool| pool.invoke_any((0..100).map(|n| move || n)).unwrap()) < 100);
+}
+
+/// WL-042
+#[test]
+fn a_worker_that_waits_for_a_queued_task_leaves_other_tasks_alone() {
+    let others = alone(|pool| {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = || {
+            let ran = Arc::clone(&ran);
+            move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        pool.execute(count()).unwrap();
+        let mut awaited = pool.submit(|| ()).unwrap();
+        pool.execute(count()).unwrap();
+        awaited.get().unwrap();
+        ran.load(Ordering::SeqCst)
+    });
+    assert_eq!(others, 0);
+}
+
+/// WL-042
+#[test]
+fn pools_of_one_that_wait_for_each_other_return() {
+    within_patience("each other", || {
+        let (first, second) = (ForkJoinPool::new(1).unwrap(), ForkJoinPool::new(1).unwrap());
+        let (home, away) = (first.clone(), second.clone());
+        let there_and_back = move || {
+            let back = move || home.submit(|| 7).unwrap().join().unwrap();
+            away.submit(back).unwrap().join().unwrap()
+        };
+        assert_eq!(first.submit(there_and_back).unwrap().join().unwrap(), 7);
+        let (home, away) = (lone(), lone());
+        assert_eq!(
+            home.install(|| away.install(|| home.join(|| 1, || 2))),
+            (1, 2)
+        );
+    });
+}
+
+/// WL-043
+#[test]
+fn a_scope_on_the_only_worker_runs_what_another_thread_has_spawned_into_it() {
+    let count = alone(|pool| {
+        let count = AtomicUsize::new(0);
+        pool.scope(|scope| {
+            let add = || {
+                count.fetch_add(1, Ordering::SeqCst);
+            };
+            let spawn = || (0..3).for_each(|_| scope.spawn(add));
+            thread::scope(|threads| threads.spawn(spawn).join()).unwrap();
+        });
+        count.into_inner()
+    });
+    assert_eq!(count, 3);
+}
+
+/// WL-043: also while the worker already waits, and no other is left to run it.
+#[test]
+fn a_scope_that_waits_runs_what_another_thread_spawns_when_no_worker_would() {
+    within_patience("a scope", || {
+        let builder = ForkJoinPool::builder().parallelism(2).maximum_spares(0);
+        let (pool, count, started) = (builder.build().unwrap(), AtomicUsize::new(0), Latch::new(1));
+        let add = || {
+            count.fetch_add(1, Ordering::SeqCst);
+        };
+        let has_run = || count.load(Ordering::SeqCst) == 1;
+        pool.install(|| {
+            pool.scope(|scope| {
+                scope.spawn(|| {
+                    started.count_down();
+                    let is_waiting = || pool.stats().running_thread_count == 1;
+                    until("the scope waits", is_waiting);
+                    thread::scope(|threads| threads.spawn(|| scope.spawn(add)).join()).unwrap();
+                    forkjoin::blocking(|| until("the closure has run", has_run));
+                });
+                started.wait();
+            });
+        });
+        pool.close();
+    });
+}
+
+/// FJP-025, FJT-031
+#[test]
+fn a_worker_that_awaits_quiescence_waits_for_the_others_and_no_longer_than_its_limit() {
+    within_patience("quiescence", || {
+        let pool = ForkJoinPool::new(2).unwrap();
+        let gate = Gate::new();
+        let busy = gate.clone();
+        pool.execute(move || busy.pass_uninterruptibly()).unwrap();
+        gate.await_waiting(1);
+        pool.install(|| {
+            assert!(!pool.await_quiescence(Duration::from_millis(1)));
+            assert!(!pool.await_quiescence(Duration::ZERO));
+        });
+        let inside = pool.clone();
+        let (told, hear) = std::sync::mpsc::channel();
+        let waits = pool.submit(move || {
+            told.send(()).unwrap();
+            assert!(inside.await_quiescence(PATIENCE));
+            assert!(!inside.is_quiescent());
+        });
+        hear.recv().unwrap();
+        assert!(!pool.is_quiescent());
+        gate.open();
+        waits.unwrap().join().unwrap();
+        until("rest", || pool.is_quiescent());
+        pool.close();
+    });
+}
+
+/// FJT-031
+#[test]
+fn workers_that_help_quiesce_wait_for_each_other_and_not_for_themselves() {
+    within_patience("quiescence", || {
+        let pool = ForkJoinPool::new(2).unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        let quiesce = || {
+            let done = Arc::clone(&done);
+            Run(move |cx: &Cx<'_>| {
+                let forked = cx.fork(Run(|_: &Cx<'_>| ()));
+                cx.help_quiesce();
+                assert!(forked.is_done());
+                done.fetch_add(1, Ordering::SeqCst);
+            })
+        };
+        let handles: Vec<_> = (0..50).map(|_| pool.fork(quiesce()).unwrap()).collect();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        assert_eq!(done.load(Ordering::SeqCst), 50);
+        // A join that waits for the task which helps is not waited for.
+        let blocked = pool.join(|| pool.invoke(quiesce()), || pool.invoke(quiesce()));
+        assert_eq!(blocked, ((), ()));
+        pool.close();
+    });
+}
+
+/// FJP-009
+#[test]
+fn a_running_task_executes_and_submits_others_after_shutdown() {
+    within_patience("the pool's end", || {
+        let pool = lone();
+        let gate = Gate::new();
+        let (theirs, inside) = (gate.clone(), pool.clone());
+        let (told, hear) = std::sync::mpsc::channel();
+        let submits = pool.submit(move || {
+            theirs.pass_uninterruptibly();
+            inside.execute(move || told.send(1).unwrap()).unwrap();
+            let submitted = inside.submit(|| 2).unwrap();
+            assert!(
+                inside
+                    .external_submit(Task::new(|| ()))
+                    .unwrap_err()
+                    .is_shutdown()
+            );
+            submitted.join().unwrap()
+        });
+        gate.await_waiting(1);
+        pool.shutdown();
+        assert!(pool.execute(|| ()).is_err());
+        gate.open();
+        assert_eq!(submits.unwrap().join().unwrap(), 2);
+        assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+        assert_eq!(hear.recv(), Ok(1));
     });
 }

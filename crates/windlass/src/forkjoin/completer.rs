@@ -13,18 +13,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::blocker::blocking;
 use super::executor::ForkJoinPool;
 use super::job::{WaiterId, Work};
 use super::local::Local;
 use crate::executor::{ExecutorService, RejectedExecution};
-use crate::interrupt::Interrupted;
+use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head,
-    ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, handle_methods,
-    reading_handle_methods,
+    ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, WaitHelper,
+    handle_methods, reading_handle_methods,
 };
 use crate::unwind::{catch, discard};
 
@@ -357,6 +356,37 @@ impl Node {
     }
 }
 
+impl WaitHelper for Node {
+    /// Runs nodes of this tree that are queued anywhere, if no worker would.
+    fn help(&self, awaited: &Head) {
+        let Some(pool) = self.pool() else { return };
+        let waiter = self.root().waiter();
+        let take = |local: Option<&Local>| {
+            let is_own = |work: &Work| work.is_for(waiter);
+            let is_done = awaited.state().is_done();
+            (!is_done).then(|| pool.shared().take_if_stalled(local, is_own))?
+        };
+        Local::of(pool.shared(), |local| {
+            while let Some(work) = take(local) {
+                match local {
+                    Some(local) => local.run_awaited(work),
+                    None => Local::while_running(|| {
+                        pool.shared().as_helper(|local| local.run(work));
+                    }),
+                }
+            }
+        });
+    }
+
+    fn while_blocked(&self, wait: &mut dyn FnMut()) {
+        let me = ThreadContext::current();
+        match self.pool() {
+            Some(pool) => pool.shared().as_waiter(&me, || Local::while_blocked(wait)),
+            None => Local::while_blocked(wait),
+        }
+    }
+}
+
 /// Nodes are compared by identity.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
@@ -469,10 +499,7 @@ impl Handle for Root {
     /// Runs nodes of the tree that this worker has forked, then waits for the end of the tree.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         self.node.help_complete(usize::MAX);
-        if self.end.is_done() {
-            return Ok(true);
-        }
-        blocking(|| self.end.wait_by(deadline))
+        self.end.head().wait(deadline, Some(&self.node))
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
+use super::help_quiesce::help_quiesce;
 use super::job::Work;
 use super::join::join_in;
 use super::local::Local;
@@ -29,11 +30,14 @@ use crate::unwind::ignore_panic;
 ///
 /// # Blocking
 ///
-/// The pool cannot detect a worker that waits for a lock, a queue or a
-/// [`TaskHandle`](crate::task::TaskHandle), and does not replace it. When all workers wait in this way,
-/// no task runs; if they wait for a queued task, they wait forever. Wait inside
-/// [`blocking`](super::blocking) or [`managed_block`](super::managed_block) instead. Joins and scopes
-/// need neither.
+/// The pool cannot detect a worker that waits for a lock or a queue, and does not replace it. When all
+/// workers wait in this way, no task runs; if they wait for what a queued task does, they wait forever.
+/// Wait inside [`blocking`](super::blocking) or [`managed_block`](super::managed_block) instead.
+///
+/// Joins, scopes and waits for the handle of a task need neither. A worker that waits for a queued task
+/// of its pool runs it, if the task is near in its own deque; otherwise another worker replaces it. If
+/// none can, because the pool has as many threads as it may have, the worker runs the task wherever in
+/// the pool it is queued. It never runs other work meanwhile.
 ///
 /// Clones refer to the same pool; when the last one is dropped the pool is shut down, without waiting.
 ///
@@ -207,15 +211,16 @@ impl ForkJoinPool {
     /// Waits until nothing is queued and no thread runs work, no longer than `timeout`; returns whether
     /// that is the case.
     ///
-    /// The calling thread runs queued work meanwhile. A worker of the pool only runs queued work,
-    /// regardless of the timeout, and returns true when it finds no more.
+    /// The calling thread runs queued work meanwhile; what it has begun it ends, also after the timeout.
+    /// On a worker of the pool it waits for all other work, as
+    /// [`Cx::help_quiesce`](super::Cx::help_quiesce) does.
     pub fn await_quiescence(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(timeout);
         let helped = Local::of(self.shared(), |local| {
-            local.map(task::run_until_idle).is_some()
+            local.map(|local| help_quiesce(local, deadline))
         });
-        if helped {
-            return true;
+        if let Some(is_quiet) = helped {
+            return is_quiet;
         }
         let find = || {
             let submitted = self.shared().take_submission();
@@ -230,7 +235,7 @@ impl ForkJoinPool {
                 }
             });
         }
-        self.shared().await_quiescence(deadline)
+        Local::while_blocked(|| self.shared().await_quiescence(deadline))
     }
 
     /// Removes a task that was submitted from outside the pool and has not started.
@@ -266,7 +271,7 @@ impl ForkJoinPool {
     /// guest of another; else submits it.
     fn execute_elsewhere(&self, task: Task) -> Result<(), RejectedExecution> {
         Local::of(self.shared(), |local| match local {
-            Some(local) if self.shared().run_state() == RunState::Running => {
+            Some(local) if self.shared().run_state() <= RunState::Shutdown => {
                 local.push(Work::task(task));
                 Ok(())
             }
@@ -307,11 +312,15 @@ fn outlined<R>(f: impl FnOnce() -> R) -> R {
 
 impl Executor for ForkJoinPool {
     /// Pushes the task to the deque of the worker that this is called on, or submits it.
+    ///
+    /// A running task can still submit others after [`shutdown`](ExecutorService::shutdown), as it can
+    /// fork them, and not after `shutdown_now`.
     #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         Local::with(|local| match local {
             Some(local)
-                if local.is_of(self.shared()) && self.shared().run_state() == RunState::Running =>
+                if local.is_of(self.shared())
+                    && self.shared().run_state() <= RunState::Shutdown =>
             {
                 local.push(Work::task(task));
                 Ok(())

@@ -32,56 +32,23 @@ impl Shared {
 
     /// Parks a thread that is no worker of the pool until the latch is set; interrupts stay pending.
     ///
-    /// If the pool has no worker, the thread runs the work of `waiter` itself.
+    /// If no worker would, the thread runs the work of `waiter` itself.
     pub(super) fn wait_outside(self: &Arc<Self>, latch: &Latch, waiter: WaiterId) {
         let me = ThreadContext::current();
-        let _registration = ExternalWaiter::register(self, &me);
         let wait = || {
             while !latch.is_set() {
-                if !self.run_without_workers(waiter) && latch.register(&me) == Registered::Awaited {
-                    let _ = me.park_uninterruptibly(Deadline::Never);
+                match self.take_if_stalled(None, |work| work.is_for(waiter)) {
+                    Some(own) => {
+                        Local::while_running(|| self.as_helper(|local| local.run(own)));
+                    }
+                    None if latch.register(&me) == Registered::Awaited => {
+                        let _ = me.park_uninterruptibly(Deadline::Never);
+                    }
+                    None => {}
                 }
             }
         };
         // A worker of another pool counts as blocked in that pool while it waits here.
-        Local::while_blocked(wait);
-    }
-
-    /// Runs submitted work of `waiter` if the pool has no worker; returns whether it did.
-    fn run_without_workers(self: &Arc<Self>, waiter: WaiterId) -> bool {
-        if !self.has_no_workers() {
-            return false;
-        }
-        match self.take_submission_if(|work| work.is_for(waiter)) {
-            Some(own) => {
-                self.as_helper(|local| local.run(own));
-                true
-            }
-            None => false,
-        }
-    }
-}
-
-/// The registration of a thread that is unparked when the pool's last worker retires.
-struct ExternalWaiter<'a> {
-    shared: &'a Shared,
-    me: &'a Arc<ThreadContext>,
-}
-
-impl<'a> ExternalWaiter<'a> {
-    fn register(shared: &'a Shared, me: &'a Arc<ThreadContext>) -> Self {
-        shared.lock().external_waiters.push(Arc::clone(me));
-        Self { shared, me }
-    }
-}
-
-impl Drop for ExternalWaiter<'_> {
-    fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        let mut waiters = state.external_waiters.iter();
-        let at = waiters.position(|other| Arc::ptr_eq(other, self.me));
-        if let Some(at) = at {
-            state.external_waiters.swap_remove(at);
-        }
+        self.as_waiter(&me, || Local::while_blocked(wait));
     }
 }

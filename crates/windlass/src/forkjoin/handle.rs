@@ -11,11 +11,12 @@ use super::join::leapfrog;
 use super::local::Local;
 use super::shared::Shared;
 use crate::executor::RejectedExecution;
-use crate::interrupt::Interrupted;
+use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
-    SharedHandle, Task, TaskControl, TaskHandle, Untyped, handle_methods, owning_handle_methods,
+    SharedHandle, Task, TaskControl, TaskHandle, Untyped, WaitHelper, handle_methods,
+    owning_handle_methods,
 };
 
 /// The handle of a task that was forked.
@@ -90,16 +91,6 @@ impl<T: Send + 'static> ForkHandle<T> {
 
     /// Runs the task if no thread has started it; else leapfrogs: runs jobs of joins that its runner has
     /// entered since.
-    fn help(&self, local: Option<&Local>) {
-        match local {
-            Some(local) => self.help_on(local),
-            None if self.shared.has_no_workers() => {
-                self.shared.as_helper(|local| self.run_here(local));
-            }
-            None => {}
-        }
-    }
-
     fn help_on(&self, local: &Local) {
         if self.handle.is_done() {
             return;
@@ -140,12 +131,32 @@ impl<T: Send + 'static> Handle for ForkHandle<T> {
     /// Helps with the task, then waits for its end.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         Local::of(&self.shared, |local| {
-            self.help(local);
-            if self.handle.is_done() {
-                return Ok(true);
+            if let Some(local) = local {
+                self.help_on(local);
             }
-            Local::while_blocked(|| self.handle.wait_by(deadline))
+            self.handle.head().wait(deadline, Some(self))
         })
+    }
+}
+
+impl<T: Send + 'static> WaitHelper for ForkHandle<T> {
+    /// Runs the task if no worker would. A worker of the pool has done so before.
+    fn help(&self, awaited: &Head) {
+        let state = awaited.state();
+        if state.is_running() || state.is_done() || !self.shared.is_stalled() {
+            return;
+        }
+        Local::while_running(|| {
+            Local::of(&self.shared, |local| match local {
+                Some(local) => self.run_here(local),
+                None => self.shared.as_helper(|local| self.run_here(local)),
+            });
+        });
+    }
+
+    fn while_blocked(&self, wait: &mut dyn FnMut()) {
+        let me = ThreadContext::current();
+        self.shared.as_waiter(&me, || Local::while_blocked(wait));
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::assist::Assist;
 use super::deque::Deque;
 use super::local::Local;
 use super::roster::WorkerInfo;
 use super::shared::Shared;
+use crate::task::with_wait_helper;
 use crate::unwind::catch;
 
 impl Shared {
@@ -20,12 +22,14 @@ impl Shared {
         };
         self.roster.add(&worker);
         let local = Local::helper(self, &worker, deque);
-        let ended = local.enter(|| {
-            let ended = catch(|| f(&local));
-            while let Some(own) = local.deque.pop() {
-                local.run(own);
-            }
-            ended
+        let ended = with_wait_helper(&Assist, || {
+            local.enter(|| {
+                let ended = catch(|| f(&local));
+                while let Some(own) = local.deque.pop() {
+                    local.run(own);
+                }
+                ended
+            })
         });
         let mut state = self.lock();
         self.roster.remove(&worker);

@@ -204,7 +204,7 @@ pub(super) fn leapfrog(local: &Local, runner: impl Fn() -> Option<usize>) -> boo
         local.run(Work::Job(job));
         local.worker.count_steal();
     } else {
-        local.return_job(job);
+        Local::return_job(job);
     }
     true
 }

@@ -59,6 +59,10 @@ pub(super) struct Local {
     waits: Cell<usize>,
 }
 
+/// How long a deque may be to be searched by a worker that is about to wait: a longer one is left to the
+/// worker that replaces it.
+const NEAR: usize = 64;
+
 /// What a worker does with the tasks that it takes in its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TaskPolicy {
@@ -140,10 +144,18 @@ impl Local {
             |local| local.is_of(shared),
             |found| match found {
                 None => f(None),
-                Some(local) if local.is_current() => f(Some(local)),
-                Some(local) => local.enter(|| f(Some(local))),
+                Some(local) => local.as_current(|| f(Some(local))),
             },
         )
+    }
+
+    /// Runs `f` with this local part, which is one of the current thread's, as the current one.
+    pub(super) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
+        if LOCAL.with(|local| ptr::eq(local.get(), self)) {
+            f()
+        } else {
+            self.enter(f)
+        }
     }
 
     /// Returns whether the current thread takes part in this pool.
@@ -151,14 +163,14 @@ impl Local {
         Self::find(|local| local.is_of(shared), |found| found.is_some())
     }
 
-    /// Returns whether [`with`](Self::with) finds this one.
-    fn is_current(&self) -> bool {
-        LOCAL.with(|local| ptr::eq(local.get(), self))
+    /// Returns whether this is the local part of a worker, and not of a guest.
+    pub(super) fn is_worker(&self) -> bool {
+        self.kind == Kind::Worker
     }
 
     /// Runs `f` with the first of the local parts of the current thread, from the current one outwards,
     /// for which `is_wanted` returns true.
-    fn find<R>(is_wanted: impl Fn(&Self) -> bool, f: impl FnOnce(Option<&Self>) -> R) -> R {
+    fn find<R>(mut is_wanted: impl FnMut(&Self) -> bool, f: impl FnOnce(Option<&Self>) -> R) -> R {
         let mut local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
         let mut outer = OUTER.try_with(Cell::get).unwrap_or(ptr::null());
         // SAFETY: set by `enter` on this thread, and reset before the `Local` is dropped.
@@ -280,6 +292,17 @@ impl Local {
         None
     }
 
+    /// Takes this task from the worker's own deque, if it can be found there in few steps.
+    pub(super) fn take_near(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
+        if self.worker.stealer.len() <= NEAR {
+            self.take_if(wanted)
+        } else if self.shared.config.order == LocalOrder::Lifo {
+            self.take_newest_if(wanted)
+        } else {
+            None
+        }
+    }
+
     /// Runs `wait`, which may block; meanwhile another worker may replace the current one, in the pool
     /// whose worker it is, wherever it is a guest.
     pub(super) fn while_blocked<R>(wait: impl FnOnce() -> R) -> R {
@@ -292,8 +315,7 @@ impl Local {
                 }
             }
         }
-        let is_worker = |local: &Self| local.kind == Kind::Worker;
-        Self::find(is_worker, |found| {
+        Self::find(Self::is_worker, |found| {
             let Some(worker) = found else { return wait() };
             if worker.waits.get() == 0 {
                 worker.shared.begin_blocking();
@@ -302,6 +324,32 @@ impl Local {
             let _end = End(worker);
             wait()
         })
+    }
+
+    /// Runs `f` inside [`while_blocked`](Self::while_blocked) as if outside: the worker is not blocked
+    /// while it runs what it waits for.
+    pub(super) fn while_running<R>(f: impl FnOnce() -> R) -> R {
+        struct Block<'a>(&'a Local, usize);
+        impl Drop for Block<'_> {
+            fn drop(&mut self) {
+                self.0.shared.begin_blocking();
+                self.0.waits.set(self.1);
+            }
+        }
+        let is_blocked = |local: &Self| local.waits.get() > 0;
+        Self::find(is_blocked, |found| {
+            let _block = found.map(|worker| {
+                worker.shared.end_blocking();
+                Block(worker, worker.waits.replace(0))
+            });
+            f()
+        })
+    }
+
+    /// Runs `f` with each of the local parts of the current thread, from the current one outwards, until
+    /// it returns true.
+    pub(super) fn visit_until(f: impl FnMut(&Self) -> bool) -> bool {
+        Self::find(f, |found| found.is_some())
     }
 
     /// Steals from other workers, or takes a submission.
@@ -436,8 +484,8 @@ impl Local {
         self.depth.set(self.depth.get() - 1);
     }
 
-    /// Returns a join job that this worker has stolen to its owner.
-    pub(super) fn return_job(&self, job: JobRef) {
+    /// Returns a join job that the current thread has stolen to its owner.
+    pub(super) fn return_job(job: JobRef) {
         // SAFETY: a thread that takes a reference from a deque or list runs or returns it, once.
         unsafe { job.return_to_owner() };
     }

@@ -26,7 +26,7 @@
 // | units of work | `latch`, `deque`: nothing of this module; `job`: a task, or a job on a stack |
 // | data of a pool | `roster`: the workers that thieves see; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
 // | workers come and go | `quiescence`: is all work done, and is that the end; `spawn`: wake, start, replace, retire |
-// | a thread takes part | `local`: the worker's own side, run, push, steal; `helper`: threads from outside that run work; `worker`: the run loop |
+// | a thread takes part | `local`: the worker's own side, run, push, steal; `assist`: waits for what is queued; `help_quiesce`: waits for the others; `helper`: threads from outside that run work; `worker`: the run loop |
 // | work comes in | `admission`: into a deque or the injector; `external`: threads from outside that wait for a job |
 // | splitting and waiting | `join`; `scope`; `blocker`; `handle`: of a forked task; `task`: `RecursiveTask` |
 // | from outside | `stats`; `drain`; `shutdown`; `parallelism`; `executor`: the public face; `builder`; `common`; `completer` |
@@ -36,6 +36,7 @@
 // `builder` sets.
 
 mod admission;
+mod assist;
 mod blocker;
 mod builder;
 mod common;
@@ -45,6 +46,7 @@ mod drain;
 mod executor;
 mod external;
 mod handle;
+mod help_quiesce;
 mod helper;
 mod job;
 mod join;

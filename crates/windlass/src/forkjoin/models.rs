@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deque::LocalOrder;
+use super::help_quiesce::help_quiesce;
 use super::job::{StackJob, Work};
 use super::local::Local;
 use super::shared::{Config, Shared};
+use super::state::{Census, State};
 use super::{blocking, join, scope, worker};
 use crate::interrupt::{self, ThreadContext};
-use crate::sync::{Mutex, model, thread};
+use crate::sync::{Deadline, Mutex, model, thread};
 use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
@@ -247,5 +249,38 @@ fn a_task_that_meets_a_stop_is_interrupted_or_handed_back() {
         assert_eq!(submitted.is_done(), handed_back.is_empty());
         drop(handed_back);
         assert_ne!(submitted.get().is_ok(), submitted.is_cancelled());
+    });
+}
+
+/// Creates a pool of one worker that nobody replaces.
+fn lone() -> Arc<Shared> {
+    let mut shared = shared(1, Duration::MAX);
+    if let Some(shared) = Arc::get_mut(&mut shared) {
+        shared.config.max_spares = 0;
+        shared.state = Mutex::new(State::new(Census::new(1, 0)));
+    }
+    shared
+}
+
+#[test]
+fn waits_in_a_pool_without_a_spare_return() {
+    model(|| {
+        let shared = lone();
+        let (task, mut awaited) = Task::with_handle(|| 3);
+        let mut waiting = submit(&shared, move || awaited.get().unwrap());
+        assert!(shared.submit(Work::task(task)).is_ok());
+        assert_eq!(waiting.get().unwrap(), 3);
+        end(&shared);
+    });
+}
+
+#[test]
+fn a_thread_that_quiesces_sees_the_end_of_the_others() {
+    model(|| {
+        let shared = shared(1, Duration::MAX);
+        let other = submit(&shared, || 1);
+        assert!(shared.as_helper(|local| help_quiesce(local, Deadline::Never)));
+        assert!(other.is_done());
+        end(&shared);
     });
 }

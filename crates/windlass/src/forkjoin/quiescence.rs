@@ -19,8 +19,9 @@ impl Shared {
     /// pool that was shut down.
     ///
     /// Called after every change that can make the pool quiescent: a worker falls asleep or retires, a
-    /// helper ends, a queued task is removed.
+    /// helper ends, a queued task is removed. A worker that blocks calls only `signal_quiescers`.
     pub(super) fn try_terminate(&self, mut state: MutexGuard<'_, State>) {
+        self.signal_quiescers(&state);
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let mut sleepers = Vec::new();
         if self.is_quiescent_now(&state) {
@@ -42,6 +43,13 @@ impl Shared {
         }
         if is_terminated {
             self.termination.signal();
+        }
+    }
+
+    /// Unparks the threads that wait inside a task until all other work is done, if it is.
+    pub(super) fn signal_quiescers(&self, state: &State) {
+        if !state.quiescers.is_empty() && state.is_quiet() && !self.roster.has_queued() {
+            state.quiescers.iter().for_each(|thread| thread.unpark());
         }
     }
 

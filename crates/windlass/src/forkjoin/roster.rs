@@ -142,6 +142,11 @@ impl WorkerInfo {
         let _ = self.context.set(context);
     }
 
+    /// Returns whether this is a worker, and not a thread from outside that temporarily runs work.
+    pub(super) fn is_worker(&self) -> bool {
+        self.context.get().is_some()
+    }
+
     /// Sets the task that it shows as running; returns the one before.
     pub(super) fn set_current_task(&self, id: u64) -> u64 {
         let former = self.current_task.load(Ordering::Relaxed);

@@ -8,11 +8,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::job::{HeapJob, JobRef, WaiterId, Work};
-use super::latch::Latch;
+use super::latch::{Latch, Registered};
 use super::local::Local;
 use super::shared::Shared;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Deadline, Mutex};
 use crate::unwind::{catch, discard, discard_payload};
 
 /// A scope that spawns closures which may borrow from around [`ForkJoinPool::scope`](super::ForkJoinPool::scope).
@@ -119,9 +119,25 @@ impl ScopeState {
             let own = local.take_for(waiter);
             match own.or_else(|| self.shared.take_moved_job(waiter)) {
                 Some(own) => local.run(own),
-                None => Local::while_blocked(|| self.latch.wait(&local.context)),
+                None => self.block_on(local),
             }
         }
+    }
+
+    /// Sleeps until the scope has ended or something has changed, while another worker replaces this
+    /// one. If none does, runs what other threads have spawned.
+    fn block_on(&self, local: &Local) {
+        let wait = || {
+            let is_own = |work: &Work| work.is_for(self.waiter());
+            if let Some(own) = self.shared.take_if_stalled(Some(local), is_own) {
+                return local.run_awaited(own);
+            }
+            if self.latch.register(&local.context) == Registered::Awaited {
+                let _ = local.context.park_uninterruptibly(Deadline::Never);
+            }
+        };
+        let me = &local.context;
+        self.shared.as_waiter(me, || Local::while_blocked(wait));
     }
 }
 

@@ -102,9 +102,9 @@ impl Shared {
         self.run_state() > RunState::Shutdown
     }
 
-    /// Returns whether there is no worker; one that is being started counts as one.
-    pub(super) fn has_no_workers(&self) -> bool {
-        self.lock().census.live == 0
+    /// Returns whether no worker runs or searches work; one that is being started counts as one.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.lock().census.is_stalled()
     }
 
     /// Queues work from outside, and wakes no worker; returns it if the pool is shut down.
@@ -120,6 +120,11 @@ impl Shared {
         } else {
             Accepted::ByWorkers
         })
+    }
+
+    /// Returns whether submitted work is queued.
+    pub(super) fn has_submissions(&self, state: &State) -> bool {
+        !state.injector.is_empty()
     }
 
     /// Returns the number of submissions so far.
@@ -146,6 +151,11 @@ impl Shared {
             return self.take_submission_if(|work| work.is_for(waiter));
         }
         None
+    }
+
+    /// Queues work that was stolen from the deque of a blocked worker, as if it had been submitted.
+    pub(super) fn inject_stolen(&self, work: Work) {
+        self.lock().injector.push_back(work);
     }
 
     /// Steals the oldest work of any worker.

@@ -31,7 +31,7 @@ impl Shared {
         self.set_run_state(&mut state, run_state);
         let tasks = self.take_tasks(&mut state);
         self.set_run_state(&mut state, RunState::Stop);
-        let waiters = state.external_waiters.clone();
+        let waiters = state.waiters.clone();
         drop(state);
         for task in &tasks {
             task.set_drop_reason(Cancellation::Drained);

@@ -39,7 +39,20 @@ impl Shared {
             sleeper.unpark();
         } else if state.may_start_worker() {
             self.start_worker(state);
+        } else {
+            Self::wake_waiters_if_stalled(state);
         }
+    }
+
+    /// Wakes the threads that wait for work of the pool, if only they can run it.
+    fn wake_waiters_if_stalled(state: MutexGuard<'_, State>) {
+        let waiters = if state.census.is_stalled() {
+            state.waiters.clone()
+        } else {
+            Vec::new()
+        };
+        drop(state);
+        waiters.iter().for_each(|waiter| waiter.unpark());
     }
 
     /// Wakes or starts workers, one for each piece of queued work, until none can be woken or started.
@@ -69,6 +82,9 @@ impl Shared {
         if self.sleep.block(&self.state, has_queued) {
             self.wake_one();
         }
+        let state = self.lock();
+        self.signal_quiescers(&state);
+        Self::wake_waiters_if_stalled(state);
     }
 
     /// Undoes [`begin_blocking`](Self::begin_blocking).
@@ -118,13 +134,8 @@ impl Shared {
     fn uncount_worker(&self, mut state: MutexGuard<'_, State>) {
         self.sleep
             .update(&mut state.census, |census| census.live -= 1);
-        let waiters = if state.census.live == 0 {
-            state.external_waiters.clone()
-        } else {
-            Vec::new()
-        };
         self.try_terminate(state);
-        waiters.iter().for_each(|waiter| waiter.unpark());
+        Self::wake_waiters_if_stalled(self.lock());
     }
 }
 

@@ -47,11 +47,16 @@ pub(super) struct State {
     /// Threads from outside that currently run work of the pool.
     pub(super) helpers: usize,
     next_index: usize,
+    /// Threads that wait, inside a task, for all other work to be done. Workers among them are listed as
+    /// sleeping too.
+    pub(super) quiescers: Vec<Arc<ThreadContext>>,
+    /// Those of them that are helpers.
+    quiescing_helpers: usize,
     /// Threads that wait for quiescence.
     quiescence_waiters: WaitQueue,
-    /// Threads from outside that wait for a job of theirs, which they run themselves when no worker
-    /// is left.
-    pub(super) external_waiters: Vec<Arc<ThreadContext>>,
+    /// Threads that wait for work of the pool, and run it themselves when the pool is
+    /// [stalled](Census::is_stalled).
+    pub(super) waiters: Vec<Arc<ThreadContext>>,
 }
 
 impl State {
@@ -62,8 +67,10 @@ impl State {
             census,
             helpers: 0,
             next_index: 0,
+            quiescers: Vec::new(),
+            quiescing_helpers: 0,
             quiescence_waiters: WaitQueue::default(),
-            external_waiters: Vec::new(),
+            waiters: Vec::new(),
         }
     }
 
@@ -85,7 +92,32 @@ impl State {
 
     /// Returns whether the injector is empty and no thread runs work. The deques are not considered.
     pub(super) fn is_idle(&self) -> bool {
-        self.injector.is_empty() && self.census.all_asleep() && self.helpers == 0
+        self.injector.is_empty()
+            && self.census.all_asleep()
+            && self.helpers == 0
+            && self.quiescers.is_empty()
+    }
+
+    /// Returns whether the injector is empty, and all threads in the pool wait: idle, inside a task for
+    /// others, or for this. The deques are not considered.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.injector.is_empty()
+            && self.census.none_runs()
+            && self.helpers == self.quiescing_helpers
+    }
+
+    /// Adds a thread that waits, inside a task, for all other work to be done.
+    pub(super) fn add_quiescer(&mut self, thread: &Arc<ThreadContext>, is_worker: bool) {
+        self.quiescers.push(Arc::clone(thread));
+        self.quiescing_helpers += usize::from(!is_worker);
+    }
+
+    pub(super) fn remove_quiescer(&mut self, thread: &Arc<ThreadContext>, is_worker: bool) {
+        let mut quiescers = self.quiescers.iter();
+        if let Some(at) = quiescers.position(|other| Arc::ptr_eq(other, thread)) {
+            self.quiescers.swap_remove(at);
+            self.quiescing_helpers -= usize::from(!is_worker);
+        }
     }
 
     /// Returns the queue of threads that wait for quiescence.
@@ -141,6 +173,19 @@ impl Census {
 
     fn has_surplus(&self) -> bool {
         self.live - self.blocked > self.parallelism
+    }
+
+    /// Returns whether no worker runs or searches work: all that there are wait inside a task.
+    ///
+    /// If work is queued, it stays so until one of them returns, for one could not be started: whoever
+    /// queues work, blocks or retires starts one if it can.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.live == self.blocked
+    }
+
+    /// Returns whether each worker sleeps or is blocked.
+    fn none_runs(&self) -> bool {
+        self.sleeping.len() + self.blocked >= self.live
     }
 
     fn all_asleep(&self) -> bool {

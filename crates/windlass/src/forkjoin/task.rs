@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
+use super::help_quiesce::help_quiesce;
 use super::job::Work;
 use super::join::join_in;
 use super::local::Local;
 use super::shared::{Config, Shared};
 use super::worker;
+use crate::sync::Deadline;
 use crate::task::{Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
@@ -87,9 +89,12 @@ impl<'a> Cx<'a> {
         all(&self.local.shared, tasks)
     }
 
-    /// Runs tasks of the pool until none is queued.
+    /// Runs tasks of the pool until none is queued, and waits until the other workers have ended theirs.
+    ///
+    /// Does not wait for a worker that is blocked: in a join, in a wait for a handle, or inside
+    /// [`blocking`](super::blocking).
     pub fn help_quiesce(&self) {
-        run_until_idle(self.local);
+        help_quiesce(self.local, Deadline::Never);
     }
 
     /// Removes the next task of this worker's own deque, without running it.
@@ -106,7 +111,7 @@ impl<'a> Cx<'a> {
         let own = self.poll_next_local();
         let others = || match self.local.shared.steal()? {
             Work::Job(job) if job.is_join_job() => {
-                self.local.return_job(job);
+                Local::return_job(job);
                 None
             }
             job @ Work::Job(_) => {
@@ -192,11 +197,4 @@ pub(super) fn all<K: RecursiveTask>(shared: &Arc<Shared>, mut tasks: Vec<K>) -> 
         return left;
     }
     tasks.into_iter().map(compute).collect()
-}
-
-/// Runs the worker's own work, stolen work and submissions, until it finds none.
-pub(super) fn run_until_idle(local: &Local) {
-    while let Some(work) = local.deque.pop().or_else(|| local.find_work()) {
-        local.run(work);
-    }
 }

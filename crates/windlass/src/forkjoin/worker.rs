@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::assist::Assist;
 use super::deque::Deque;
 use super::job::Work;
 use super::local::{Local, TaskPolicy};
@@ -10,6 +11,7 @@ use super::shared::Shared;
 use super::sleep::Awake;
 use crate::interrupt::ThreadContext;
 use crate::sync::{AdaptiveSpin, Deadline, spin_until};
+use crate::task::with_wait_helper;
 
 /// Runs the loop of a worker: its own work, then stolen work, then submissions. If there is none, the
 /// worker sleeps, and retires after its keep-alive time.
@@ -22,7 +24,7 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
         local.run_in_loop(work, policy);
         worker.count_steal();
     };
-    local.enter(|| {
+    let run_loop = || {
         loop {
             local.run_own();
             let submitted = shared.submission_count();
@@ -45,7 +47,8 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
                 }
             }
         }
-    });
+    };
+    with_wait_helper(&Assist, || local.enter(run_loop));
 }
 
 /// The next action of a worker that has found no work.

@@ -9,7 +9,9 @@ use crate::executor::{Executor, RejectedExecution, execute_by};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
-use crate::task::{CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle};
+use crate::task::{
+    CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle, wait_helper,
+};
 
 /// Why an `invoke_…` method of [`Submit`](crate::Submit) has no result.
 #[derive(Debug)]
@@ -153,14 +155,43 @@ where
             Err(rejected) => return Err(InvokeError::Rejected(rejected)),
         }
     }
-    for at in 0..handles.handles.len() {
-        match handles.handles[at].wait_by(limit) {
+    // The newest first: a worker that waits for its own submissions runs that one first.
+    for handle in handles.handles.iter().rev() {
+        match handle.wait_by(limit) {
             Ok(true) => {}
-            Ok(false) => cancel_all(&handles.handles[at..], Cancellation::TimedOut),
+            Ok(false) => cancel_all(&handles.handles, Cancellation::TimedOut),
             Err(Interrupted) => return Err(InvokeError::Interrupted),
         }
     }
     Ok(handles.release())
+}
+
+/// Waits until one of the tasks is done; returns its index, or `None` if the deadline passes before.
+fn next_done<T: Send + 'static>(
+    done: &LinkedBlockingQueue<usize>,
+    handles: &[TaskHandle<T>],
+    deadline: Option<Deadline>,
+) -> Result<Option<usize>, InvokeError> {
+    let wait = || {
+        let finished = match deadline {
+            None => done.take().map(Some),
+            Some(deadline) => done.poll_timeout(deadline.remaining().unwrap_or(Duration::MAX)),
+        };
+        finished.map_err(|_| InvokeError::Interrupted)
+    };
+    let Some(helper) = wait_helper() else {
+        return wait();
+    };
+    // A worker runs its own submissions, the newest first, instead of waiting for them.
+    for handle in handles.iter().rev() {
+        helper.help(handle.head());
+        if let finished @ Some(_) = done.poll() {
+            return Ok(finished);
+        }
+    }
+    let mut finished = Ok(None);
+    helper.while_blocked(&mut || finished = wait());
+    finished
 }
 
 /// Submits tasks one by one until one succeeds, and returns its value.
@@ -205,12 +236,7 @@ where
             None if running == 0 => {
                 return Err(last_failure.map_or(InvokeError::Empty, InvokeError::Failed));
             }
-            None => match deadline {
-                None => Some(done.take().map_err(|_| InvokeError::Interrupted)?),
-                Some(deadline) => done
-                    .poll_timeout(deadline.remaining().unwrap_or(Duration::MAX))
-                    .map_err(|_| InvokeError::Interrupted)?,
-            },
+            None => next_done(&done, &handles.handles, deadline)?,
         };
         let Some(at) = finished else {
             handles.reason = Cancellation::TimedOut;

@@ -13,6 +13,7 @@ use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
 use super::task_state::TaskState;
 use super::transition::CancelMode;
+use super::wait_helper::wait_helper;
 use crate::interrupt::{self, Interrupted};
 use crate::sync::Deadline;
 
@@ -29,7 +30,7 @@ pub(crate) trait Handle {
 
     /// Waits until the task is done; returns false if the deadline passes before.
     fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
-        self.head().wait(deadline)
+        self.head().wait(deadline, wait_helper())
     }
 
     /// As [`wait_by`](Self::wait_by), but interrupts do not end the wait and stay pending.

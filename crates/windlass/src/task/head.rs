@@ -30,6 +30,16 @@ use crate::unwind::ignore_panic;
 /// the reads hit the cache.
 const SPINS: u32 = 48;
 
+/// What a thread does while it waits for a task; see [`wait_helper`](super::wait_helper).
+pub(crate) trait WaitHelper {
+    /// Called before the thread parks, and whenever it is unparked while the task is not done. May run
+    /// the task, or what the task waits for.
+    fn help(&self, awaited: &Head);
+
+    /// Calls `wait`, once; meanwhile the thread does nothing else than to wait and to [`help`](Self::help).
+    fn while_blocked(&self, wait: &mut dyn FnMut());
+}
+
 /// The part of a cell that depends on no type.
 #[repr(C)] // What a run accesses comes last, next to the content: mostly one cache line for both.
 pub(crate) struct Head {
@@ -151,7 +161,13 @@ impl Head {
     }
 
     /// Waits until the task is done; returns false if the deadline passes before.
-    pub(super) fn wait(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+    ///
+    /// `helper` is what the executor of the current thread does meanwhile.
+    pub(crate) fn wait(
+        &self,
+        deadline: Deadline,
+        helper: Option<&dyn WaitHelper>,
+    ) -> Result<bool, Interrupted> {
         if self.state.load().is_done() {
             return Ok(true);
         }
@@ -162,14 +178,39 @@ impl Head {
         if deadline.has_passed() {
             return Ok(false);
         }
-        // A short task is done before this thread would be asleep.
+        let Some(helper) = helper else {
+            // A short task is done before this thread would be asleep.
+            spin_until(SPINS, || self.state.load().is_done());
+            return self.park_until_done(&me, deadline, || {});
+        };
+        helper.help(self);
         spin_until(SPINS, || self.state.load().is_done());
-        self.header.waiters().add_thread(&me);
+        if self.state.load().is_done() {
+            return Ok(true);
+        }
+        let mut ended = Ok(false);
+        helper.while_blocked(&mut || {
+            ended = self.park_until_done(&me, deadline, || helper.help(self));
+        });
+        ended
+    }
+
+    fn park_until_done(
+        &self,
+        me: &Arc<ThreadContext>,
+        deadline: Deadline,
+        help: impl Fn(),
+    ) -> Result<bool, Interrupted> {
+        self.header.waiters().add_thread(me);
         if self.state.announce_wait() == Announced::Done {
-            self.header.waiters().remove_thread(&me);
+            self.header.waiters().remove_thread(me);
             return Ok(true);
         }
         loop {
+            help();
+            if self.state.load().is_done() {
+                return Ok(true);
+            }
             let woken = me.park(deadline);
             if self.state.load().is_done() {
                 return Ok(true);
@@ -177,7 +218,7 @@ impl Head {
             if woken == WakeReason::Unparked {
                 continue;
             }
-            self.header.waiters().remove_thread(&me);
+            self.header.waiters().remove_thread(me);
             if woken == WakeReason::TimedOut {
                 return Ok(false);
             }

@@ -77,6 +77,7 @@ mod timed_task;
 mod timer;
 mod timestamp;
 mod transition;
+mod wait_helper;
 mod waiters;
 
 pub use builder::TaskBuilder;
@@ -95,7 +96,7 @@ pub(crate) use handle_methods::{
     Handle, OwningHandle, ReadingHandle, handle_methods, owning_handle_methods,
     reading_handle_methods,
 };
-pub(crate) use head::Head;
+pub(crate) use head::{Head, WaitHelper};
 pub(crate) use header::Header;
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
@@ -104,3 +105,4 @@ pub(crate) use timed_task::TimedTask;
 pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};
 pub(crate) use timestamp::{instant, nanos};
 pub(crate) use transition::CancelMode;
+pub(crate) use wait_helper::{wait_helper, with_wait_helper};
