@@ -118,14 +118,15 @@ fn parse_run(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 struct Asked {
     rounds: Option<usize>,
     most: Option<usize>,
-    minutes: Option<u64>,
+    minutes: Option<f64>,
 }
 
 impl Asked {
     fn rounding(&self, size: Size) -> Rounding {
-        let budget = self
-            .minutes
-            .map(|minutes| Duration::from_secs(60 * minutes));
+        let budget = self.minutes.map(|minutes| {
+            // What is no time, such as a negative one, ends the run after the planned rounds.
+            Duration::try_from_secs_f64(60.0 * minutes).unwrap_or_default()
+        });
         let full = if budget.is_some() { 3 } else { 7 };
         let planned = self.rounds.unwrap_or(size.pick(1, 3, full));
         let is_open = budget.is_some() || (self.rounds.is_none() && size == Size::Full);
@@ -182,7 +183,7 @@ mod tests {
         };
         assert_eq!(of(most, Size::Full), (5, 9));
         let budget = Asked {
-            minutes: Some(20),
+            minutes: Some(0.5),
             ..nothing()
         };
         assert_eq!(of(budget, Size::Full), (3, MOST));

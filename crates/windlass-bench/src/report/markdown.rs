@@ -29,11 +29,11 @@ fresh process (on the JDK, in one that stays warm). Figures are medians of the
 rounds. Absolute figures move with the machine: compare within a table.
 
 A median of few samples may be far from that of the next run. So for each one the
-interval is computed in which it lies with nine chances of ten, whatever the samples'
-distribution (for fewer than five samples, from the least to the largest). As long as
-that interval spans more than a factor of 1.25 for Windlass or for a peer that may be
-the best, the point gets further rounds of these, up to 21 or to the end of the run's
-time. What is not steady then is shown as a range, `1.20 (0.90–1.60)`; so are its
+interval is computed in which it lies with three chances of four, whatever the samples'
+distribution (of three samples, from the least to the largest; of eleven, from the fourth
+to the eighth). As long as that interval spans more than a factor of 1.25 for Windlass or
+for a peer that may be the best, the point gets further rounds of these, up to 21 or to
+the end of the run's time. What is not steady then is shown as a range, `1.20 (0.90–1.60)`; so are its
 ratios, and a goal whose limit lies within such a range is open.
 
 The figures are those of [`performance/record.jsonl`](performance/record.jsonl). A new
