@@ -6,6 +6,8 @@
 #[expect(dead_code, reason = "each test file uses its part")]
 mod recording;
 
+use std::cell::RefCell;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -228,6 +230,55 @@ fn a_task_that_the_queue_does_not_admit_is_not_waited_for() {
     let blocker = Blocker::occupy(&pool, 1);
     let refused = pool.execute(|| ()).unwrap_err();
     assert_eq!(refused.reason(), RejectionReason::Saturated);
+    blocker.release();
+    finish(&pool);
+}
+
+thread_local! {
+    /// Submits a task when the thread's locals are dropped.
+    static LAST_WISH: RefCell<Option<LastWish>> = const { RefCell::new(None) };
+}
+
+struct LastWish {
+    pool: ThreadPoolExecutor,
+    answer: mpsc::Sender<RejectionReason>,
+}
+
+impl Drop for LastWish {
+    fn drop(&mut self) {
+        if let Err(rejected) = self.pool.execute(|| ()) {
+            self.answer.send(rejected.reason()).unwrap();
+        }
+    }
+}
+
+/// WL-023: the thread has lost what the library keeps for it before it submits.
+#[test]
+fn a_submitter_whose_thread_ends_is_woken_by_a_shutdown_too() {
+    let pool = fixed(1)
+        .work_queue(ResizableBlockingQueue::with_capacity(1).unwrap())
+        .rejection_handler(BlockPolicy::new())
+        .build()
+        .unwrap();
+    let blocker = Blocker::occupy(&pool, 1);
+    pool.execute(|| ()).unwrap();
+    let (answer, answered) = mpsc::channel();
+    let wish = LastWish {
+        pool: pool.clone(),
+        answer,
+    };
+    let submitter = thread::spawn(move || {
+        // Locals are dropped in the reverse order of their first use.
+        LAST_WISH.set(Some(wish));
+        assert!(!interrupt::is_interrupted());
+    });
+    until("a blocked submitter", || {
+        pool.queue().waiting().unwrap().putters == 1
+    });
+    pool.shutdown();
+    let reason = answered.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(reason, RejectionReason::Shutdown);
+    submitter.join().unwrap();
     blocker.release();
     finish(&pool);
 }

@@ -1,6 +1,8 @@
 //! The state that the library keeps for each thread.
 
+use std::cell::Cell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -8,6 +10,33 @@ use crate::sync::{self, Deadline, ParkResult, Parker, thread_local};
 
 thread_local! {
     static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
+    /// The context of a thread that waits while its locals are being dropped, [`CURRENT`] among them.
+    /// It has no destructor, so it can be read to the end of the thread.
+    static LATE: Cell<Option<ManuallyDrop<Arc<ThreadContext>>>> = Cell::new(None);
+}
+
+/// A wait of a thread whose locals are being dropped.
+struct Late(Option<ManuallyDrop<Arc<ThreadContext>>>);
+
+impl Late {
+    /// Makes this the context of the current thread until the result is dropped.
+    #[cold]
+    fn enter(context: &Arc<ThreadContext>) -> Self {
+        let context = ManuallyDrop::new(Arc::clone(context));
+        Self(
+            LATE.try_with(|late| late.replace(Some(context)))
+                .ok()
+                .flatten(),
+        )
+    }
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let former = self.0.take();
+        let entered = LATE.try_with(|late| late.replace(former));
+        drop(entered.ok().flatten().map(ManuallyDrop::into_inner));
+    }
 }
 
 /// The flag of a thread that was interrupted.
@@ -70,11 +99,26 @@ impl ThreadContext {
 
     /// Returns the context of the current thread.
     pub(crate) fn current() -> Arc<Self> {
-        // While a thread's locals are being dropped it gets a context that nobody else has: it
-        // can still wait, but no longer be interrupted.
         CURRENT
             .try_with(Arc::clone)
-            .unwrap_or_else(|_| Arc::new(Self::new()))
+            .unwrap_or_else(|_| Self::late())
+    }
+
+    /// Returns the context of a thread whose locals are being dropped: the one that it
+    /// [waits with](Self::accept_nudges), else one that nobody else has, with which it can wait, but
+    /// not be interrupted.
+    #[cold]
+    fn late() -> Arc<Self> {
+        let waits_with = LATE.try_with(|late| {
+            let context = late.take();
+            let found = context.as_deref().map(Arc::clone);
+            late.set(context);
+            found
+        });
+        waits_with
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| Arc::new(Self::new()))
     }
 
     /// Runs `f` with the context of the current thread, without counting a reference to it.
@@ -83,7 +127,7 @@ impl ThreadContext {
         let mut run = |context: &Arc<Self>| (f.take().expect("called once"))(context);
         match CURRENT.try_with(&mut run) {
             Ok(result) => result,
-            Err(_) => run(&Arc::new(Self::new())),
+            Err(_) => run(&Self::late()),
         }
     }
 
@@ -188,8 +232,8 @@ impl ThreadContext {
         self.ended_by.load(Ordering::Relaxed) & INTERRUPT != 0
     }
 
-    /// Runs `wait` so that a nudge ends it too.
-    pub(crate) fn accept_nudges<R>(&self, wait: impl FnOnce() -> R) -> R {
+    /// Runs `wait` so that a nudge ends it too. Called on the thread whose context this is.
+    pub(crate) fn accept_nudges<R>(self: &Arc<Self>, wait: impl FnOnce() -> R) -> R {
         struct Restore<'a>(&'a AtomicU8);
         impl Drop for Restore<'_> {
             fn drop(&mut self) {
@@ -198,6 +242,8 @@ impl ThreadContext {
         }
         self.wait_mask.store(INTERRUPT | NUDGE, Ordering::Relaxed);
         let _restore = Restore(&self.wait_mask);
+        // Without this the wait would take another context than the one that is nudged.
+        let _late = CURRENT.try_with(|_| ()).is_err().then(|| Late::enter(self));
         wait()
     }
 
