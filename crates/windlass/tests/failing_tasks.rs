@@ -6,11 +6,13 @@
 #[expect(dead_code, reason = "each test file uses its part")]
 mod recording;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use recording::{Blocker, CountingFactory, HookFns, Log, finish, fixed};
-use windlass::task::{ExecutionError, Failure, Task};
-use windlass::testing::{Latch, until};
+use windlass::task::{ExecutionError, Failure, Task, TaskState};
+use windlass::testing::{Gate, Latch, PATIENCE, until};
 use windlass::{Executor, ExecutorService, Submit, ThreadPoolExecutor};
 
 /// The ways in which a hook or a task of the next test ends.
@@ -265,5 +267,71 @@ fn a_failure_that_cannot_even_be_dropped_is_counted_and_harms_nobody() {
         finish(&pool);
         assert_eq!((pool.completed_task_count(), factory.created()), (4, 1));
         factory.await_live(0);
+    }
+}
+
+/// WL-022
+#[test]
+fn a_pool_terminates_after_its_last_failure_was_reported() {
+    let (body, handler) = (Gate::new(), Gate::new());
+    let (fatal, held) = (body.clone(), handler.clone());
+    let pool = fixed(1)
+        .uncaught_handler(move |_| held.pass_uninterruptibly())
+        .build()
+        .unwrap();
+    pool.execute(move || {
+        fatal.pass_uninterruptibly();
+        panic!("planned");
+    })
+    .unwrap();
+    pool.shutdown();
+    body.open();
+    handler.await_waiting(1);
+    assert!(pool.is_terminating() && !pool.is_terminated());
+    handler.open();
+    assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+}
+
+/// WL-022
+#[test]
+fn every_panic_was_reported_once_when_the_pool_has_terminated() {
+    for round in 0..300 {
+        let reported = Arc::new(AtomicUsize::new(0));
+        let theirs = Arc::clone(&reported);
+        let pool = fixed(1 + round % 4)
+            .reuse_worker_after_panic(round % 3 == 0)
+            .uncaught_handler(move |_| {
+                theirs.fetch_add(1, Ordering::SeqCst);
+            })
+            .build()
+            .unwrap();
+        let mut failing = Vec::new();
+        for n in 0..12 {
+            let body = move || {
+                if n % 2 == 0 {
+                    std::panic::resume_unwind(Box::new("planned"));
+                }
+            };
+            if n % 3 == 0 {
+                failing.push(pool.submit(body).unwrap());
+            } else {
+                pool.execute(body).unwrap();
+            }
+        }
+        pool.close();
+        // Of the six failures, two have a handle.
+        assert_eq!(reported.load(Ordering::SeqCst), 4, "round {round}");
+        let stats = pool.stats();
+        assert_eq!(
+            (stats.completed_task_count, stats.failed_task_count),
+            (12, 6)
+        );
+        assert_eq!(
+            failing
+                .into_iter()
+                .filter(|task| task.state() == TaskState::Failed)
+                .count(),
+            2
+        );
     }
 }

@@ -311,3 +311,44 @@ fn one_snapshot_says_it_all() {
     blocker.release();
     finish(&pool);
 }
+
+/// WL-021
+#[test]
+fn one_snapshot_never_contradicts_itself() {
+    let pool = fixed(4).build().unwrap();
+    assert_eq!(pool.prestart_all_core_threads(), 4);
+    let done = Arc::new(AtomicBool::new(false));
+    let feeder = {
+        let (pool, done) = (pool.clone(), Arc::clone(&done));
+        thread::spawn(move || {
+            while !done.load(Ordering::SeqCst) {
+                submit_many(&pool, 4, || ());
+                // Short queues: tasks pass from the queue to a worker during each read.
+                while pool.queue().len() > 1 {
+                    thread::yield_now();
+                }
+            }
+        })
+    };
+    let mut highest = 0;
+    for _ in 0..100_000 {
+        let stats = pool.stats();
+        let begun = stats.completed_task_count + stats.active_count as u64;
+        assert!(
+            begun + stats.queue_len as u64 <= stats.task_count,
+            "{stats:?}"
+        );
+        assert!(stats.active_count <= stats.pool_size, "{stats:?}");
+        assert!(stats.pool_size <= stats.largest_pool_size, "{stats:?}");
+        assert!(
+            stats.largest_pool_size <= stats.maximum_pool_size,
+            "{stats:?}"
+        );
+        assert!(highest <= stats.task_count, "{stats:?}");
+        highest = stats.task_count;
+    }
+    done.store(true, Ordering::SeqCst);
+    feeder.join().unwrap();
+    finish(&pool);
+    assert_eq!(pool.task_count(), pool.completed_task_count());
+}

@@ -229,6 +229,7 @@ fn with_fewer_threads_than_core_the_pool_goes_on_and_says_so() {
     }
 }
 
+/// WL-020
 #[test]
 fn a_task_whose_worker_died_is_told_if_the_replacement_is_refused() {
     for fault in FAULTS {
@@ -289,7 +290,7 @@ fn a_replacement_that_is_refused_leaves_the_queue_to_the_other_workers() {
     assert!(pool.stats().refused_thread_count > 0);
 }
 
-/// After a shutdown queued tasks still need a worker.
+/// WL-020: after a shutdown queued tasks still need a worker.
 #[test]
 fn a_pool_that_is_shut_down_terminates_though_its_last_worker_cannot_be_replaced() {
     for fault in FAULTS {
@@ -386,6 +387,7 @@ fn a_submitter_does_not_wait_for_room_in_a_pool_without_any_thread() {
     }
 }
 
+/// WL-020
 #[test]
 fn a_submitter_that_waits_for_room_is_told_when_the_last_worker_is_not_replaced() {
     for fault in FAULTS {
@@ -485,6 +487,7 @@ impl ThreadFactory for Hoarding {
     }
 }
 
+/// WL-020
 #[test]
 fn timers_are_told_when_the_thread_of_their_pool_does_not_come() {
     let factory = Hoarding::default();

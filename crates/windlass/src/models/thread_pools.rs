@@ -406,16 +406,74 @@ fn no_thread_can_be_made_at_all() {
 /// What is queued behind the last worker is not left there when that cannot be replaced.
 #[test]
 fn a_worker_that_dies_and_cannot_be_replaced() {
+    /// Ends the worker after each task.
+    struct Fatal;
+    impl Hooks for Fatal {
+        fn after_execute(&self, _: &TaskInfo, _: &Outcome) {
+            std::panic::resume_unwind(Box::new("planned"));
+        }
+    }
     race_for_places(
         || {
             let factory = Unreliable::that(Unreliability::RefusesAfter(1));
-            sized(1, 1).thread_factory(factory)
+            sized(1, 1).thread_factory(factory).hooks(Fatal)
         },
-        |pool, ledger| {
-            ledger.execute(pool, || std::panic::resume_unwind(Box::new("planned")));
+        |_, _| (),
+        |pool, account| {
+            assert_eq!(account.ran, 1);
+            run_refused_or_abandoned(pool, account);
         },
-        run_refused_or_abandoned,
     );
+}
+
+/// The uncaught handler has returned for each failure when the pool has terminated.
+#[test]
+fn a_failure_is_reported_before_the_end() {
+    model(|| {
+        let reported = Arc::new(AtomicUsize::new(0));
+        let theirs = Arc::clone(&reported);
+        let pool = sized(2, 2)
+            .uncaught_handler(move |_| {
+                theirs.fetch_add(1, Ordering::SeqCst);
+            })
+            .build()
+            .unwrap();
+        for _ in 0..2 {
+            pool.execute(|| std::panic::resume_unwind(Box::new("planned")))
+                .unwrap();
+        }
+        pool.close();
+        assert_eq!(reported.load(Ordering::SeqCst), 2);
+        assert_eq!(pool.stats().failed_task_count, 2);
+    });
+}
+
+/// One snapshot does not contradict itself, however the tasks go on while it is taken.
+#[test]
+fn a_snapshot_while_tasks_run() {
+    model(|| {
+        let pool = sized(1, 2).build().unwrap();
+        let theirs = pool.clone();
+        let producer = spawn(move || {
+            for _ in 0..3 {
+                let fails = || std::panic::resume_unwind(Box::new("planned"));
+                drop(theirs.submit(fails).unwrap());
+            }
+        });
+        let mut highest = 0;
+        for _ in 0..3 {
+            let stats = pool.stats();
+            let begun = stats.completed_task_count + stats.active_count as u64;
+            assert!(begun + stats.queue_len as u64 <= stats.task_count);
+            assert!(stats.failed_task_count <= stats.completed_task_count);
+            assert!(stats.active_count <= stats.pool_size);
+            assert!(stats.pool_size <= stats.largest_pool_size);
+            assert!(highest <= stats.task_count && stats.task_count <= 3);
+            highest = stats.task_count;
+        }
+        producer.join().unwrap();
+        pool.close();
+    });
 }
 
 #[test]

@@ -145,6 +145,12 @@ impl Builder {
     /// hook, or of the thread factory. With an error of the factory it is called if that leaves the pool
     /// without any worker, or if a task is rejected for it; see
     /// [`refused_thread_count`](super::PoolStats::refused_thread_count) for the others.
+    ///
+    /// The pool terminates after the handler has returned for every failed task.
+    ///
+    /// # Deadlocks
+    ///
+    /// If the handler waits for the termination of the pool.
     #[doc(alias = "UncaughtExceptionHandler")]
     pub fn uncaught_handler(mut self, handler: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.options.uncaught = Some(Arc::new(handler));

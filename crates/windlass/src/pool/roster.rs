@@ -251,7 +251,11 @@ impl Roster {
             ..RosterSnapshot::default()
         };
         for worker in &workers.present {
-            sums.starting += usize::from(worker.is_starting());
+            if worker.is_starting() {
+                // It has begun nothing yet; read later, its counter may include that very task.
+                sums.starting += 1;
+                continue;
+            }
             sums.searching += usize::from(worker.is_searching());
             // One load: with two, a task that ends in between counts twice or not at all.
             let work = worker.work.load(Ordering::Acquire);

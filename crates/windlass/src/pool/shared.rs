@@ -15,7 +15,7 @@ use super::work_queue::WorkQueue;
 use crate::executor::Refusals;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::task::{Failure, Task, TaskBuilder, TimerOwner};
 use crate::termination::Termination;
@@ -47,6 +47,12 @@ pub(crate) struct Shared {
     /// Tasks that were abandoned for want of a thread.
     abandoned: AtomicU64,
     pub(crate) refusals: Refusals,
+    /// Tasks that have failed.
+    failed: AtomicU64,
+    /// Workers that have failed and whose failure is not reported yet. The pool terminates after the
+    /// last of them. `SeqCst`: written before the worker is uncounted in the control word, and read
+    /// after that.
+    unreported: AtomicUsize,
     /// The number of calls of `retire_idle`: each lets idle workers that may time out do so at once.
     /// Read for each task, rarely written.
     retirements: AtomicU64,
@@ -100,6 +106,8 @@ impl Shared {
             rejected: CachePadded::new(AtomicU64::new(0)),
             abandoned: AtomicU64::new(0),
             refusals: Refusals::default(),
+            failed: AtomicU64::new(0),
+            unreported: AtomicUsize::new(0),
             task_count: Arc::new(TaskCount::default()),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
@@ -133,6 +141,30 @@ impl Shared {
 
     pub(crate) fn rejections(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
+    }
+
+    /// Counts a task that has failed. Called after its worker has counted it as completed, and read
+    /// before that count, so that no snapshot has more failed than completed tasks.
+    pub(crate) fn count_failed(&self) {
+        self.failed.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Keeps the pool from terminating until [`end_report`](Self::end_report).
+    pub(crate) fn begin_report(&self) {
+        self.unreported.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Ends what [`begin_report`](Self::begin_report) began; the caller then tries to terminate.
+    pub(crate) fn end_report(&self) {
+        self.unreported.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn has_unreported(&self) -> bool {
+        self.unreported.load(Ordering::SeqCst) != 0
     }
 
     pub(crate) fn count_abandoned(&self, tasks: usize) {

@@ -43,7 +43,8 @@ impl Shared {
     /// every operation that may have removed the last of them.
     ///
     /// While workers are left, one of them is nudged, since all of them may wait for a task. It
-    /// retires, and calls this again.
+    /// retires, and calls this again. While a failure is being reported, the thread that does so calls
+    /// this again afterwards.
     ///
     /// # Panics
     ///
@@ -58,6 +59,9 @@ impl Shared {
             }
             if seen.workers() != 0 {
                 return self.roster.nudge_one();
+            }
+            if self.has_unreported() {
+                return;
             }
             if self.ctl.try_tidy(seen) {
                 return self.terminate();

@@ -213,12 +213,7 @@ impl Shared {
                 ignore_panic(|| task.abandon(Cancellation::NoThread));
             }
         }
-        if let Err(payload) = catch(|| self.try_terminate()) {
-            // The `terminated` hook panicked.
-            let failure = Failure::from_panic(payload);
-            self.report(&failure);
-            discard(failure);
-        }
+        self.report_panic(catch(|| self.try_terminate()));
         true
     }
 
@@ -298,14 +293,29 @@ impl Shared {
         self.roster.add(worker);
         let ended = catch(|| worker::run(self, worker));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
-        let ended = catch(|| self.retire(worker, &retire));
+        // The failure is reported after the worker was replaced, so that a handler may wait for the
+        // pool's tasks, and before the pool terminates.
+        let failed = matches!(retire, Retire::Failed(_));
+        if failed {
+            self.begin_report();
+        }
+        let retired = catch(|| self.retire(worker, &retire));
         ThreadContext::with_current(|me| me.take_interrupt());
         if let Retire::Failed(failure) = retire {
             self.report(&failure);
             discard(failure);
         }
+        self.report_panic(retired);
+        if failed {
+            self.end_report();
+            self.report_panic(catch(|| self.try_terminate()));
+        }
+    }
+
+    /// Reports a panic of the `terminated` hook, or of the thread factory when called for a
+    /// replacement.
+    fn report_panic(&self, ended: Result<(), Box<dyn Any + Send>>) {
         if let Err(payload) = ended {
-            // The `terminated` hook panicked, or the thread factory when called for a replacement.
             let failure = Failure::from_panic(payload);
             self.report(&failure);
             discard(failure);

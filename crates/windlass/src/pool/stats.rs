@@ -9,9 +9,13 @@ use super::shared::Shared;
 
 /// A snapshot of the figures of a pool.
 ///
-/// They are consistent (no task is counted twice), unless the pool changed during each of several
-/// attempts to read them. `task_count` includes tasks that a worker has taken from the queue and not
-/// begun. So it never falls while no task is removed.
+/// One snapshot does not contradict itself: completed, active and queued tasks together are no more
+/// than `task_count`, failed tasks no more than completed ones, and active workers no more than
+/// `pool_size`, which is no more than `largest_pool_size`. `task_count` includes tasks that a worker
+/// has taken from the queue and not begun. So it never falls while no task is removed.
+///
+/// Like the JDK's, `pool_size` can exceed the maximum: after that was lowered, and for the moment in
+/// which a worker that ends has been replaced.
 ///
 /// The `Display` output has the format of the JDK's `toString`, with the name after the `@`:
 ///
@@ -42,6 +46,9 @@ pub struct PoolStats {
     pub largest_pool_size: usize,
     /// Tasks that a worker has taken and that have ended: completed, failed or cancelled.
     pub completed_task_count: u64,
+    /// Completed tasks that have failed: they panicked, a callback of theirs did, or they returned an
+    /// error to a `…_fallible` submission. Exact when the pool has terminated.
+    pub failed_task_count: u64,
     /// Tasks in the queue.
     pub queue_len: usize,
     /// How many more tasks the queue has room for; `None` if it is unbounded.
@@ -103,12 +110,15 @@ impl fmt::Display for PoolStats {
     }
 }
 
-/// The number of attempts at a consistent read.
-const TRIES: usize = 8;
+/// The number of attempts at a consistent read; one in a model, where a few tasks have to disturb all
+/// of them.
+const TRIES: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 impl Shared {
     pub(crate) fn stats(&self) -> PoolStats {
         let last = self.task_count.last();
+        // Before the completed tasks, among which they are.
+        let failed = self.failed();
         let state = self.ctl.load().state();
         let mut before = self.roster.snapshot();
         let mut queue_len = self.queue.len();
@@ -121,12 +131,16 @@ impl Shared {
             queue_len = self.queue.len();
             heads = self.roster.snapshot();
         }
-        // Bounds of the number of tasks at the time when the queue was read.
+        // Bounds of the number of tasks at the time when the queue was read. The lower one is also
+        // that of the figures of the workers, which were read later if the pool kept changing.
         let ended = state >= RunState::Tidying;
         let searching = if ended { 0 } else { heads.searching };
-        let least = before.begun() + queue_len as u64;
+        let least = (before.begun() + queue_len as u64).max(heads.begun());
         let most = heads.begun() + queue_len as u64 + searching as u64;
         let task_count = self.task_count.update(last, least, most);
+        // Tasks may have been taken since the queue was read, and then count as begun.
+        let unbegun = usize::try_from(task_count - heads.begun()).unwrap_or(usize::MAX);
+        let queue_len = queue_len.min(unbegun);
         // When the pool has terminated, the last workers may not have left the roster yet.
         let pool_size = if ended { 0 } else { heads.present };
         let kind = match self.options.timers {
@@ -138,9 +152,10 @@ impl Shared {
             name: Arc::clone(self.name()),
             state: PoolState::from(state),
             pool_size,
-            active_count: heads.active,
+            active_count: heads.active.min(pool_size),
             largest_pool_size: heads.largest,
             completed_task_count: heads.completed,
+            failed_task_count: failed,
             queue_len,
             queue_remaining_capacity: self.queue.remaining_capacity(),
             task_count,

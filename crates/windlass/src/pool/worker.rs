@@ -77,15 +77,53 @@ fn run_task(
     let retirements = pool.retirements();
     worker.end();
     match ended {
-        Err(failure) if pool.options.reuses_workers => {
-            me.take_interrupt();
-            pool.report(&failure);
-            discard(failure);
-        }
-        Err(failure) => return Err(failure),
-        Ok(()) => {}
+        RunEnd::Ended => {}
+        failed => handle_failure(pool, me, failed)?,
     }
     Ok(retirements)
+}
+
+/// How a run has ended.
+#[must_use]
+enum RunEnd {
+    /// The task has completed or was cancelled.
+    Ended,
+    /// The task has failed, and its handle has the failure.
+    Failed,
+    /// A panic that no handle receives: of the task, of one of its callbacks, or of a hook.
+    Panicked { failure: Failure, by: Panicked },
+}
+
+/// What has panicked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Panicked {
+    /// The task, or a hook of a task that has failed.
+    Task,
+    /// A hook of a task that has not failed.
+    Hook,
+}
+
+/// Counts a failure, and returns it if it ends the worker.
+#[cold]
+fn handle_failure(pool: &Shared, me: &ThreadContext, ended: RunEnd) -> Result<(), Failure> {
+    let (failure, task_failed) = match ended {
+        RunEnd::Ended => (None, false),
+        RunEnd::Failed => (None, true),
+        RunEnd::Panicked { failure, by } => (Some(failure), by == Panicked::Task),
+    };
+    if task_failed {
+        pool.count_failed();
+    }
+    let Some(failure) = failure else {
+        return Ok(());
+    };
+    if !pool.options.reuses_workers {
+        return Err(failure);
+    }
+    me.take_interrupt();
+    pool.report(&failure);
+    discard(failure);
+    Ok(())
 }
 
 /// Clears an interrupt that the last task left pending, and sets one if the pool is stopped.
@@ -98,15 +136,18 @@ fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
     }
 }
 
-fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
+fn run_plain(task: &mut Option<Task>) -> RunEnd {
     match catch(|| Task::run_in(task)) {
-        Ok(RunOutcome::Completed | RunOutcome::Skipped) => Ok(()),
+        Ok(RunOutcome::Completed | RunOutcome::Skipped) => RunEnd::Ended,
         Ok(RunOutcome::Failed(failure)) => {
             // This may be the last reference, and the drop of its payload may panic.
             discard(failure);
-            Ok(())
+            RunEnd::Failed
         }
-        Err(payload) => Err(Failure::from_panic(payload)),
+        Err(payload) => RunEnd::Panicked {
+            failure: Failure::from_panic(payload),
+            by: Panicked::Task,
+        },
     }
 }
 
@@ -114,12 +155,10 @@ fn run_plain(task: &mut Option<Task>) -> Result<(), Failure> {
 ///
 /// One `catch_unwind` covers the hooks and the task. After a panic of the task, `after_execute` runs
 /// inside a second one.
-fn run_hooked(
-    slot: &mut Option<Task>,
-    hooks: &dyn Hooks,
-    takes_times: bool,
-) -> Result<(), Failure> {
-    let Some(task) = slot else { return Ok(()) };
+fn run_hooked(slot: &mut Option<Task>, hooks: &dyn Hooks, takes_times: bool) -> RunEnd {
+    let Some(task) = slot else {
+        return RunEnd::Ended;
+    };
     let mut info = TaskInfo::of(task, queued_for(task));
     // In cells, to be read after a panic.
     let (stage, start) = (Cell::new(HookPhase::Before), Cell::new(None));
@@ -128,31 +167,45 @@ fn run_hooked(
         stage.set(HookPhase::Task);
         start.set(takes_times.then(clock::now));
         let ran = Task::run_in(slot);
-        stage.set(HookPhase::After);
         info.set_ran_for(start.get().map(time_since));
-        let outcome = match ran {
-            RunOutcome::Completed => Outcome::Completed,
-            RunOutcome::Failed(failure) => Outcome::Failed(failure),
-            RunOutcome::Skipped => Outcome::Cancelled,
+        let (outcome, ended) = match ran {
+            RunOutcome::Completed => (Outcome::Completed, RunEnd::Ended),
+            RunOutcome::Failed(failure) => (Outcome::Failed(failure), RunEnd::Failed),
+            RunOutcome::Skipped => (Outcome::Cancelled, RunEnd::Ended),
         };
+        stage.set(HookPhase::After(match outcome {
+            Outcome::Failed(_) => Panicked::Task,
+            _ => Panicked::Hook,
+        }));
         hooks.after_execute(&info, &outcome);
+        ended
     });
-    let Err(payload) = ended else { return Ok(()) };
+    let payload = match ended {
+        Ok(ended) => return ended,
+        Err(payload) => payload,
+    };
     let failure = Failure::from_panic(payload);
-    match stage.get() {
-        HookPhase::Before => discard(slot.take()),
+    let by = match stage.get() {
+        HookPhase::Before => {
+            discard(slot.take());
+            Panicked::Hook
+        }
         HookPhase::Task => {
             info.set_ran_for(start.get().map(time_since));
             let outcome = Outcome::Failed(failure.clone());
             if let Err(payload) = catch(|| hooks.after_execute(&info, &outcome)) {
                 // The failure of the hook replaces that of the task.
                 discard((outcome, failure));
-                return Err(Failure::from_panic(payload));
+                return RunEnd::Panicked {
+                    failure: Failure::from_panic(payload),
+                    by: Panicked::Task,
+                };
             }
+            Panicked::Task
         }
-        HookPhase::After => {}
-    }
-    Err(failure)
+        HookPhase::After(by) => by,
+    };
+    RunEnd::Panicked { failure, by }
 }
 
 /// The phase of a run, to tell after a panic what has panicked.
@@ -160,7 +213,8 @@ fn run_hooked(
 enum HookPhase {
     Before,
     Task,
-    After,
+    /// A panic here is of the hook, after a task that has failed or not.
+    After(Panicked),
 }
 
 /// Returns how long the task has waited, if its submission time was recorded; a scheduled task since
