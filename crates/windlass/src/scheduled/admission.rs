@@ -13,18 +13,19 @@ impl Shared {
         &self,
         pool: &Arc<pool::Shared>,
         task: Task,
+        kind: TimerKind,
     ) -> Result<(), RejectedExecution> {
         if pool.is_shutdown() {
             return pool.reject(task);
         }
-        self.enqueue(pool, task)
+        self.enqueue(pool, task, kind)
             .or_else(|not_admitted| pool.reject(not_admitted))
     }
 
     /// Queues the next run of a periodic task; cancels the task if the pool no longer runs it.
     pub(super) fn resubmit(&self, pool: &Arc<pool::Shared>, task: Task) {
         let queued = if self.may_run(pool.ctl.load().state(), TimerKind::Periodic) {
-            self.enqueue(pool, task)
+            self.enqueue(pool, task, TimerKind::Periodic)
         } else {
             Err(NotAdmitted::from(task))
         };
@@ -40,8 +41,12 @@ impl Shared {
     }
 
     #[inline]
-    fn enqueue(&self, pool: &Arc<pool::Shared>, task: Task) -> Result<(), NotAdmitted> {
-        let kind = TimerKind::of(&task);
+    fn enqueue(
+        &self,
+        pool: &Arc<pool::Shared>,
+        task: Task,
+        kind: TimerKind,
+    ) -> Result<(), NotAdmitted> {
         pool.admit_queued(
             task,
             |task| self.timers.push(task),

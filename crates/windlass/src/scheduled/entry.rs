@@ -11,6 +11,11 @@ pub(super) trait Entry {
     /// Returns the sequence number, which is not zero while the timer is queued.
     fn sequence(&self) -> u64;
 
+    /// Returns due time and sequence number.
+    fn key(&self) -> (u64, u64) {
+        (self.due(), self.sequence())
+    }
+
     fn set_sequence(&self, sequence: u64);
 
     /// Sets the position in the list that the queue keeps the timer in.
@@ -21,12 +26,20 @@ pub(super) trait Entry {
 pub(super) const POSITIONS: usize = Place::POSITIONS;
 
 impl Entry for TimedTask {
+    #[inline]
     fn due(&self) -> u64 {
-        self.timer().due_nanos()
+        self.place().due()
     }
 
+    #[inline]
     fn sequence(&self) -> u64 {
         self.place().sequence()
+    }
+
+    #[inline]
+    fn key(&self) -> (u64, u64) {
+        let place = self.place();
+        (place.due(), place.sequence())
     }
 
     fn set_sequence(&self, sequence: u64) {

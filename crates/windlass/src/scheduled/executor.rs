@@ -5,7 +5,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::shared::Shared;
+use super::shared::{Shared, TimerKind};
 use super::stats::QueuedTask;
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
@@ -59,8 +59,8 @@ impl ScheduledThreadPoolExecutor {
 
     /// Submits a task that is due now or later.
     #[inline]
-    pub(super) fn submit_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.shared.submit(self.pool.shared(), task)
+    pub(super) fn submit_task(&self, task: Task, kind: TimerKind) -> Result<(), RejectedExecution> {
+        self.shared.submit(self.pool.shared(), task, kind)
     }
 
     /// Returns the thread pool that runs the tasks, for code that works with any thread pool.
@@ -264,7 +264,8 @@ impl ScheduledThreadPoolExecutor {
 
 impl Executor for ScheduledThreadPoolExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.submit_task(task)
+        let kind = TimerKind::of(&task);
+        self.submit_task(task, kind)
     }
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {

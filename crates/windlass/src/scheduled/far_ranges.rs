@@ -8,8 +8,11 @@ use super::far_list::FarList;
 
 /// How many ranges a list is split into at most.
 const FAN_OUT: usize = 64;
+/// How many timers a range gets at least, about: more ranges than that cost more memory and time than
+/// they save.
+const PER_RANGE: usize = 64;
 /// How many due times are looked at for each range, to choose where the ranges start.
-const SAMPLES_PER_RANGE: usize = 4;
+const SAMPLES_PER_RANGE: usize = 8;
 
 /// The ranges, the latest first: the earliest is taken from the end.
 #[derive(Debug)]
@@ -148,11 +151,12 @@ impl<E: Entry> FarRanges<E> {
 /// Chooses where the ranges start that these due times are distributed over, in descending order: so that
 /// each has about as many of them, and some are left before the first.
 fn choose_starts(dues: &[u64]) -> Vec<u64> {
-    let step = (dues.len() / (FAN_OUT * SAMPLES_PER_RANGE)).max(1);
+    let ranges = (dues.len() / PER_RANGE).clamp(2, FAN_OUT);
+    let step = (dues.len() / (ranges * SAMPLES_PER_RANGE)).max(1);
     let mut samples: Vec<u64> = dues.iter().copied().step_by(step).collect();
     samples.sort_unstable();
     let least = samples.first().copied();
-    let per_range = samples.len().div_ceil(FAN_OUT);
+    let per_range = samples.len().div_ceil(ranges);
     let mut starts: Vec<u64> = samples.into_iter().step_by(per_range).collect();
     starts.dedup();
     starts.retain(|start| Some(*start) != least);

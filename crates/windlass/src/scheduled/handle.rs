@@ -58,7 +58,7 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[must_use]
     #[doc(alias = "compareTo")]
     pub fn cmp_due<U>(&self, other: &ScheduledHandle<U>) -> Ordering {
-        let key = |timer: TimerView<'_>| (timer.due_nanos(), timer.place().sequence());
+        let key = |timer: TimerView<'_>| (timer.place().due(), timer.place().sequence());
         key(self.timer()).cmp(&key(other.timer()))
     }
 

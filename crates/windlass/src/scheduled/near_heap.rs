@@ -26,9 +26,10 @@ pub(super) struct Key<E> {
 impl<E: Entry> Key<E> {
     /// Creates the key of an entry that has its due time and its sequence number.
     pub(super) fn of(entry: E) -> Self {
+        let (due, sequence) = entry.key();
         Self {
-            due: entry.due(),
-            sequence: entry.sequence(),
+            due,
+            sequence,
             entry,
         }
     }

@@ -199,7 +199,7 @@ fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> 
 }
 
 /// Returns the time `delay` after `from`, no further ahead than any timer reaches.
-pub(super) fn after(from: Instant, delay: Duration) -> Instant {
+fn after(from: Instant, delay: Duration) -> Instant {
     let delay = delay.min(clock::MAX_TIMEOUT);
     from.checked_add(delay).unwrap_or(from)
 }

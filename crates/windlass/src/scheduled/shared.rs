@@ -3,11 +3,12 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::timers::Timers;
 use crate::pool::{self, RunState};
 use crate::queue::BlockingQueue;
+use crate::sync::clock::MAX_TIMEOUT;
 use crate::task::{Cancellation, Failure, Task, TaskId, nanos};
 
 /// A function that wraps each run of a scheduled task.
@@ -48,13 +49,15 @@ pub(super) enum TimerKind {
     Periodic,
 }
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 impl TimerKind {
     pub(super) fn of(task: &Task) -> Self {
         match task.timer() {
             None => Self::Immediate,
             Some(timer) if timer.is_periodic() => Self::Periodic,
             Some(timer) => Self::OneShot {
-                due: timer.due_nanos(),
+                due: timer.place().due(),
             },
         }
     }
@@ -88,6 +91,15 @@ impl Shared {
 
     pub(super) fn now(&self) -> Instant {
         self.timers.clock.now()
+    }
+
+    /// Returns the time after this delay, in the nanoseconds of [`nanos`], no further ahead than any
+    /// timer reaches.
+    pub(super) fn due_after(&self, delay: Duration) -> u64 {
+        const MAX: u64 = MAX_TIMEOUT.as_secs() * NANOS_PER_SECOND;
+        let whole = delay.as_secs().saturating_mul(NANOS_PER_SECOND);
+        let delay = whole.saturating_add(u64::from(delay.subsec_nanos()));
+        nanos(self.now()).saturating_add(delay.min(MAX))
     }
 
     /// Returns a number that differs for each run of each task, for jitter.

@@ -1,13 +1,13 @@
 //! Builds tasks with timers, and submits them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::executor::ScheduledThreadPoolExecutor;
 use super::handle::ScheduledHandle;
-use super::period::{self, Period};
+use super::period::Period;
 use super::periodic::PeriodicTask;
-use super::shared::Decorate;
+use super::shared::{Decorate, TimerKind};
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer};
 
@@ -22,9 +22,9 @@ impl ScheduledThreadPoolExecutor {
         delay: Duration,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Scheduled<T> {
-        let due = period::after(self.shared().now(), delay);
+        let due = self.shared().due_after(delay);
         let (task, handle) = self.build_one_shot(builder, due, body);
-        self.submit_with_handle(task, handle)
+        self.submit_with_handle(task, handle, TimerKind::OneShot { due })
     }
 
     /// Submits a task that repeats until a run fails.
@@ -44,7 +44,8 @@ impl ScheduledThreadPoolExecutor {
             Some(first) if !period.is_zero() => first,
             _ => {
                 // A task that runs once, so that the caller can run the rejected task.
-                let (task, handle) = self.build_one_shot(builder, shared.now(), body);
+                let (task, handle) =
+                    self.build_one_shot(builder, shared.due_after(Duration::ZERO), body);
                 let rejected = RejectedExecution::new(task, reason);
                 return Err(rejected.with_handle(handle));
             }
@@ -62,13 +63,14 @@ impl ScheduledThreadPoolExecutor {
         };
         let (cell, handle) = builder.build_periodic(timer, run);
         let task = PeriodicTask::new(cell, period, first, shared);
-        self.submit_with_handle(Task::of_runnable(task), ScheduledHandle::new(handle))
+        let (task, handle) = (Task::of_runnable(task), ScheduledHandle::new(handle));
+        self.submit_with_handle(task, handle, TimerKind::Periodic)
     }
 
     fn build_one_shot<T: Send + 'static>(
         &self,
         builder: TaskBuilder,
-        due: Instant,
+        due: u64,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, ScheduledHandle<T>) {
         let shared = self.shared();
@@ -81,8 +83,13 @@ impl ScheduledThreadPoolExecutor {
     }
 
     #[inline]
-    fn submit_with_handle<T>(&self, task: Task, handle: ScheduledHandle<T>) -> Scheduled<T> {
-        match self.submit_task(task) {
+    fn submit_with_handle<T>(
+        &self,
+        task: Task,
+        handle: ScheduledHandle<T>,
+        kind: TimerKind,
+    ) -> Scheduled<T> {
+        match self.submit_task(task, kind) {
             Ok(()) => Ok(handle),
             Err(rejected) => Err(rejected.with_handle(handle)),
         }

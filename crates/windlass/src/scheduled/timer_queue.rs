@@ -51,9 +51,9 @@ impl TimerQueue {
     /// Removes the task with this timer, if it is queued.
     #[inline]
     pub(super) fn remove_timer(&mut self, timer: TimerView<'_>) -> Option<TimedTask> {
-        let (due, place) = (timer.due_nanos(), timer.place());
+        let place = timer.place();
         let is_it = |queued: &TimedTask| ptr::eq(queued.place(), place);
-        let removed = self.timers.remove(due, place.position(), is_it)?;
+        let removed = self.timers.remove(place.due(), place.position(), is_it)?;
         self.update_first_due();
         Some(removed)
     }
@@ -130,9 +130,8 @@ impl Discipline for TimerQueue {
     /// Inserts a task; one without a timer is due now.
     #[inline]
     fn push(&mut self, task: Task) {
-        let due = task.timer().map_or(0, TimerView::due_nanos);
         match TimedTask::new(task) {
-            Ok(timer) => self.timers.push(due, timer),
+            Ok(timer) => self.timers.push(timer),
             Err(task) => {
                 // A clock that is set back would break the order.
                 let last = self.immediate.back().map_or(0, |last| last.due);
@@ -250,7 +249,7 @@ mod tests {
     use super::TimerQueue;
     use crate::queue::Discipline;
     use crate::sync::clock::{self, Clock, TestClock};
-    use crate::task::{Task, TaskBuilder, TaskHandle, Timer, TimerService, TimerView};
+    use crate::task::{Task, TaskBuilder, TaskHandle, Timer, TimerService, TimerView, nanos};
 
     struct NoService;
     impl TimerService for NoService {
@@ -262,7 +261,7 @@ mod tests {
     }
 
     fn due_at(queue: &mut TimerQueue, due: Instant, name: u64) -> TaskHandle<()> {
-        let timer = Timer::one_shot(due, Arc::new(NoService));
+        let timer = Timer::one_shot(nanos(due), Arc::new(NoService));
         let builder = TaskBuilder::new().name(format!("{name}"));
         let (task, handle) = builder.build_scheduled(timer, || Ok(()));
         queue.push(task);

@@ -62,8 +62,8 @@ impl<E: Entry> TimerSet<E> {
 
     /// Inserts a timer; one that has no sequence number is the last of those due at the same time.
     #[inline]
-    pub(super) fn push(&mut self, due: u64, entry: E) {
-        let mut sequence = entry.sequence();
+    pub(super) fn push(&mut self, entry: E) {
+        let (due, mut sequence) = entry.key();
         if sequence == 0 {
             sequence = self.next_sequence();
             entry.set_sequence(sequence);
@@ -262,7 +262,7 @@ mod tests {
                 sequence: Cell::new(0),
                 position: Cell::new(usize::MAX),
             }));
-            self.set.push(due, queued.clone());
+            self.set.push(queued.clone());
             self.model.insert((due, queued.0.id), queued.clone());
             queued
         }
@@ -441,8 +441,8 @@ mod tests {
         let mut set = TimerSet::default();
         let mut both = Both::default();
         let (first, second) = (both.push(5), both.push(5));
-        set.push(5, second);
-        set.push(5, first.clone());
+        set.push(second);
+        set.push(first.clone());
         assert_eq!(set.pop().map(|queued| queued.0.id), Some(first.0.id));
     }
 

@@ -13,7 +13,7 @@ use std::mem::ManuallyDrop;
 use super::erased::ErasedWord;
 use super::id::TaskId;
 use super::runnable_task::Task;
-use super::timer::{Place, TimerView};
+use super::timer::Place;
 
 /// A [`Task`] with a timer.
 pub(crate) struct TimedTask(ErasedWord);
@@ -47,12 +47,6 @@ impl TimedTask {
         // SAFETY: `ManuallyDrop` forgets it, and a shared reference only reads.
         let alias = unsafe { self.0.alias() };
         f(&ManuallyDrop::new(Task::of_erased(alias, id)))
-    }
-
-    #[inline]
-    pub(crate) fn timer(&self) -> TimerView<'_> {
-        let timer = self.0.cell().and_then(|cell| cell.timer());
-        timer.expect("it was checked")
     }
 
     #[inline]

@@ -12,8 +12,6 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 ///
 /// A pending timer is kept small: what only a repetition needs is a part of its type alone.
 pub(crate) struct Timer<S, R = ()> {
-    /// The next due time, in the nanoseconds of [`timestamp`].
-    due: AtomicU64,
     place: Place,
     service: Arc<S>,
     repetition: R,
@@ -41,7 +39,6 @@ impl<S: TimerService + 'static, R: MaybeRepeats> MaybeTimer for Timer<S, R> {
     #[inline]
     fn view(&self) -> Option<TimerView<'_>> {
         Some(TimerView {
-            due: &self.due,
             place: &self.place,
             service: &*self.service,
             repetition: self.repetition.repetition(),
@@ -91,12 +88,11 @@ pub(crate) trait TimerOwner: Send + Sync {
 }
 
 impl<S> Timer<S> {
-    /// Creates the timer of a task that runs once.
+    /// Creates the timer of a task that runs once, at this time in the nanoseconds of [`timestamp`].
     #[inline]
-    pub(crate) fn one_shot(due: Instant, service: Arc<S>) -> Self {
+    pub(crate) fn one_shot(due: u64, service: Arc<S>) -> Self {
         Self {
-            due: AtomicU64::new(timestamp::nanos(due)),
-            place: Place::new(),
+            place: Place::new(due),
             service,
             repetition: (),
         }
@@ -107,8 +103,7 @@ impl<S> Timer<S, Repetition> {
     /// Creates the timer of a task that repeats, and counts its runs.
     pub(crate) fn periodic(due: Instant, service: Arc<S>, run_count: Arc<RunCount>) -> Self {
         Self {
-            due: AtomicU64::new(timestamp::nanos(due)),
-            place: Place::new(),
+            place: Place::new(timestamp::nanos(due)),
             service,
             repetition: Repetition {
                 run_count,
@@ -140,13 +135,20 @@ impl RunCount {
     }
 }
 
-/// The order of a task among those that are due at the same time, and its position in the timer queue,
-/// in one word.
+/// The place of a task in the order of time, and in the timer queue.
 ///
-/// Both are written under the lock of the queue. The position is not cleared when the task leaves the
-/// queue: the queue knows which task has it.
+/// All is `Relaxed`: a thread that decides by it holds the lock of the queue, or owns the task; for
+/// other readers an estimate suffices.
 #[derive(Debug)]
-pub(crate) struct Place(AtomicU64);
+pub(crate) struct Place {
+    /// The next due time, in the nanoseconds of [`timestamp`].
+    due: AtomicU64,
+    /// The order among tasks that are due at the same time, and the position in the queue.
+    ///
+    /// Both are written under the lock of the queue. The position is not cleared when the task leaves
+    /// the queue: the queue knows which task has it.
+    order_and_position: AtomicU64,
+}
 
 /// Bits of the position; the others are those of the sequence number.
 const POSITION_BITS: u32 = 28;
@@ -159,46 +161,49 @@ impl Place {
     pub(crate) const POSITIONS: usize = 1 << POSITION_BITS;
 
     #[inline]
-    fn new() -> Self {
-        Self(AtomicU64::new(0))
+    fn new(due: u64) -> Self {
+        Self {
+            due: AtomicU64::new(due),
+            order_and_position: AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn due(&self) -> u64 {
+        self.due.load(Ordering::Relaxed)
     }
 
     /// Returns the sequence number; zero before the task was queued for the first time.
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
-        self.0.load(Ordering::Relaxed) >> POSITION_BITS
+        self.order_and_position.load(Ordering::Relaxed) >> POSITION_BITS
     }
 
     #[inline]
     pub(crate) fn set_sequence(&self, sequence: u64) {
         debug_assert!(sequence <= Self::LAST_SEQUENCE);
-        self.0.store(
-            (sequence << POSITION_BITS) | self.position() as u64,
-            Ordering::Relaxed,
-        );
+        let both = (sequence << POSITION_BITS) | self.position() as u64;
+        self.order_and_position.store(both, Ordering::Relaxed);
     }
 
     /// Returns the position, which is valid while the task is queued.
     #[inline]
     pub(crate) fn position(&self) -> usize {
-        (self.0.load(Ordering::Relaxed) & POSITION_MASK) as usize
+        (self.order_and_position.load(Ordering::Relaxed) & POSITION_MASK) as usize
     }
 
     #[inline]
     pub(crate) fn set_position(&self, position: usize) {
         debug_assert!(position < Self::POSITIONS);
-        let sequence = self.0.load(Ordering::Relaxed) & !POSITION_MASK;
-        self.0.store(sequence | position as u64, Ordering::Relaxed);
+        let sequence = self.order_and_position.load(Ordering::Relaxed) & !POSITION_MASK;
+        let both = sequence | position as u64;
+        self.order_and_position.store(both, Ordering::Relaxed);
     }
 }
 
 /// The timer of a task, without the types of its cell.
-///
-/// All atomics are `Relaxed`: a thread that decides by them holds the lock of the queue, or owns the
-/// task; for other readers an estimate suffices.
 #[derive(Clone, Copy)]
 pub(crate) struct TimerView<'a> {
-    due: &'a AtomicU64,
     place: &'a Place,
     service: &'a dyn TimerService,
     repetition: Option<&'a Repetition>,
@@ -206,18 +211,13 @@ pub(crate) struct TimerView<'a> {
 
 impl<'a> TimerView<'a> {
     pub(crate) fn due(self) -> Instant {
-        timestamp::instant(self.due_nanos())
-    }
-
-    /// Returns the due time, in the nanoseconds of [`timestamp`].
-    #[inline]
-    pub(crate) fn due_nanos(self) -> u64 {
-        self.due.load(Ordering::Relaxed)
+        timestamp::instant(self.place.due())
     }
 
     /// Sets the due time of the next run, of a task that is not queued.
     pub(crate) fn set_due(self, due: Instant) {
-        self.due.store(timestamp::nanos(due), Ordering::Relaxed);
+        let nanos = timestamp::nanos(due);
+        self.place.due.store(nanos, Ordering::Relaxed);
     }
 
     #[inline]

@@ -42,14 +42,24 @@ impl<D: Discipline> Blocking<D> {
         drop(wakeup);
     }
 
-    /// Removes an element of the discipline with `remove`, and signals the threads that wait for
-    /// its place.
+    /// Removes an element of a discipline without a bound, whose elements have times, with `remove`.
     #[inline]
     pub(crate) fn remove_with<R>(&self, remove: impl FnOnce(&mut D) -> Option<R>) -> Option<R> {
-        self.remove_counted(
-            |items| remove(&mut items.discipline),
-            |removed| usize::from(removed.is_some()),
-        )
+        let mut guard = self.lock.lock();
+        let mut state = self.begin(&mut guard);
+        let head = state.items.ready_at();
+        let removed = remove(&mut state.items.discipline);
+        self.publish(&state.items);
+        // A removal behind the head changes nothing for those who wait for the head.
+        let wakeup = if state.items.ready_at() == head {
+            None
+        } else {
+            state.signal_next_taker(self.fairness)
+        };
+        state.end();
+        drop(guard);
+        drop(wakeup);
+        removed
     }
 
     /// Keeps the elements of the discipline for which the verdict is true. Returns the others.
@@ -72,19 +82,10 @@ impl<D: Discipline> Blocking<D> {
         &self,
         remove: impl FnOnce(&mut Items<D>) -> R,
     ) -> R {
-        self.remove_counted(remove, Removed::count)
-    }
-
-    #[inline]
-    fn remove_counted<R>(
-        &self,
-        remove: impl FnOnce(&mut Items<D>) -> R,
-        count: impl FnOnce(&R) -> usize,
-    ) -> R {
         let mut guard = self.lock.lock();
         let mut state = self.begin(&mut guard);
         let removed = remove(&mut state.items);
-        match catch(|| self.after_removal(&mut state, count(&removed))) {
+        match catch(|| self.after_removal(&mut state, removed.count())) {
             Ok(wakeups) => {
                 state.end();
                 drop(guard);
