@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{self, Deadline, ParkResult, Parker, thread_local};
+use crate::sync::{self, Deadline, Numbered, ParkResult, Parker, thread_local};
 
 thread_local! {
-    static CURRENT: Arc<ThreadContext> = Arc::new(ThreadContext::new());
+    static CURRENT: Arc<ThreadContext> = ThreadContext::new();
     /// The context of a thread that waits while its locals are being dropped, [`CURRENT`] among them.
     /// It has no destructor, so it can be read to the end of the thread.
     static LATE: Cell<Option<ManuallyDrop<Arc<ThreadContext>>>> = Cell::new(None);
@@ -38,6 +38,9 @@ impl Drop for Late {
         drop(entered.ok().flatten().map(ManuallyDrop::into_inner));
     }
 }
+
+/// All contexts.
+static CONTEXTS: Numbered<ThreadContext> = Numbered::new();
 
 /// The flag of a thread that was interrupted.
 const INTERRUPT: u8 = 1;
@@ -74,6 +77,15 @@ pub(crate) struct ThreadContext {
     /// Whether the thread is parked. Cleared before it takes anything, so that a thread that sees
     /// an element gone from a queue sees this cleared too.
     parked: AtomicBool,
+    /// The number by which [`ThreadContext::by_number`] finds it, at most
+    /// [`MAX_NUMBER`](Self::MAX_NUMBER); zero if more threads than that have a context.
+    number: u32,
+}
+
+impl Drop for ThreadContext {
+    fn drop(&mut self) {
+        CONTEXTS.remove(self.number);
+    }
 }
 
 impl fmt::Debug for ThreadContext {
@@ -85,8 +97,13 @@ impl fmt::Debug for ThreadContext {
 }
 
 impl ThreadContext {
-    fn new() -> Self {
-        Self {
+    /// The bits that a number takes: a million threads.
+    pub(crate) const NUMBER_BITS: u32 = 20;
+    const MAX_NUMBER: u32 = (1 << Self::NUMBER_BITS) - 1;
+
+    fn new() -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            number: CONTEXTS.insert(Weak::clone(me), Self::MAX_NUMBER),
             parker: Arc::new(Parker::new()),
             flags: AtomicU32::new(0),
             cancelled_task: AtomicU64::new(0),
@@ -94,7 +111,17 @@ impl ThreadContext {
             ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
             parked: AtomicBool::new(false),
-        }
+        })
+    }
+
+    /// Returns the number of the context, which no other context has at the same time.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns the context with this number, if it still exists.
+    pub(crate) fn by_number(number: u32) -> Option<Arc<Self>> {
+        CONTEXTS.get(number)
     }
 
     /// Returns the context of the current thread.
@@ -115,10 +142,7 @@ impl ThreadContext {
             late.set(context);
             found
         });
-        waits_with
-            .ok()
-            .flatten()
-            .unwrap_or_else(|| Arc::new(Self::new()))
+        waits_with.ok().flatten().unwrap_or_else(Self::new)
     }
 
     /// Runs `f` with the context of the current thread, without counting a reference to it.
@@ -137,17 +161,22 @@ impl ThreadContext {
 
     /// Sets the flag and ends the wait that the thread is in, if any.
     pub(crate) fn interrupt(&self) {
+        self.count_interrupt();
+        self.parker.unpark();
+    }
+
+    fn count_interrupt(&self) {
         let count = |flags: u32| Some(flags.wrapping_add(ONE_INTERRUPT) | u32::from(INTERRUPT));
         let _ = self
             .flags
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, count);
-        self.parker.unpark();
     }
 
-    /// Interrupts the thread because the task with this id, which it runs, was cancelled.
+    /// Interrupts the thread because the task with this id, which it runs, was cancelled. The caller
+    /// [unparks](Self::unpark) it afterwards.
     pub(crate) fn interrupt_task(&self, id: u64) {
         self.cancelled_task.store(id, Ordering::Relaxed);
-        self.interrupt();
+        self.count_interrupt();
     }
 
     /// Begins to run a task inside other work: takes the interrupt of that work, if there is one.

@@ -129,6 +129,10 @@ impl Runnable for PeriodicTask {
         self.cell.cancel(mode, reason)
     }
 
+    fn abandon(&self) {
+        self.cell.abandon();
+    }
+
     fn fail(&self, failure: Failure) -> bool {
         self.cell.fail(failure)
     }

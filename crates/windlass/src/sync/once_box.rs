@@ -1,7 +1,8 @@
-//! A box that is created on first use, in one word.
+//! A number, then a box that is created on first use, in one word.
 //!
 //! A `OnceLock<Box<T>>` takes two words, because threads wait in it while another creates the
-//! value. Here each of them creates one, and the first to publish it wins. One word less per task
+//! value; and what identifies the owner, which is in the box as soon as there is one, would take a third.
+//! Here each thread creates a value, and the first to publish it wins. Each word less per task
 //! matters: the cost of a submission grows with the memory that it allocates.
 
 #![expect(
@@ -13,46 +14,77 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
-use super::atomic::{AtomicPtr, Ordering};
+use super::atomic::{AtomicU64, Ordering};
 
-/// A box that is empty at first, and then has the same value forever.
+/// Set in the word as long as it is a number; the number is in the bits above.
+const NUMBER: u64 = 1;
+
+/// A number at first, and then a box with the same value forever.
 pub(crate) struct OnceBox<T> {
-    /// Null, or a pointer from `Box::into_raw`. Never changed once it is not null.
-    ptr: AtomicPtr<T>,
+    /// A number with [`NUMBER`], or the address of a box. Never changed once it is an address.
+    word: AtomicU64,
     owned: PhantomData<Box<T>>,
 }
 
-impl<T: Send + Sync> OnceBox<T> {
-    pub(crate) fn new() -> Self {
+impl<T> OnceBox<T> {
+    /// Creates it with a number below 2^63.
+    #[inline]
+    pub(crate) fn new(number: u64) -> Self {
+        const { assert!(align_of::<T>() > 1, "the lowest bit of an address is free") };
+        debug_assert!(number < 1 << 63, "there is a bit for the kind of the word");
         Self {
-            ptr: AtomicPtr::new(ptr::null_mut()),
+            word: AtomicU64::new((number << 1) | NUMBER),
             owned: PhantomData,
         }
     }
 
-    pub(crate) fn get(&self) -> Option<&T> {
-        // SAFETY: if it is not null it came from a box, which lives as long as `self`; the acquire
-        // pairs with the release of the exchange that published it.
-        unsafe { self.ptr.load(Ordering::Acquire).as_ref() }
+    fn address_of(value: Box<T>) -> u64 {
+        Box::into_raw(value).expose_provenance() as u64
     }
 
-    /// Returns the value; if there is none, creates one, unless another thread is faster.
-    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        if let Some(value) = self.get() {
-            return value;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the address was a `usize` before"
+    )]
+    fn pointer_to(address: u64) -> *mut T {
+        ptr::with_exposed_provenance_mut(address as usize)
+    }
+}
+
+impl<T: Send + Sync> OnceBox<T> {
+    /// Returns the value, or the number if there is none.
+    pub(crate) fn get(&self) -> Result<&T, u64> {
+        let word = self.word.load(Ordering::Acquire);
+        if word & NUMBER != 0 {
+            return Err(word >> 1);
         }
-        let mine = Box::into_raw(Box::new(make()));
-        let published =
-            self.ptr
-                .compare_exchange(ptr::null_mut(), mine, Ordering::AcqRel, Ordering::Acquire);
+        // SAFETY: the address is that of a box, which lives as long as `self`; the acquire pairs with
+        // the release of the exchange that published it.
+        Ok(unsafe { &*Self::pointer_to(word) })
+    }
+
+    /// Returns the value; if there is none, creates one from the number, unless another thread is
+    /// faster.
+    pub(crate) fn get_or_init(&self, make: impl FnOnce(u64) -> T) -> &T {
+        let number = match self.get() {
+            Ok(value) => return value,
+            Err(number) => number,
+        };
+        let mine = Self::address_of(Box::new(make(number)));
+        let published = self.word.compare_exchange(
+            (number << 1) | NUMBER,
+            mine,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
         match published {
             // SAFETY: the box lives as long as `self` from now on.
-            Ok(_) => unsafe { &*mine },
+            Ok(_) => unsafe { &*Self::pointer_to(mine) },
             Err(theirs) => {
                 // SAFETY: nobody else has seen it.
-                drop(unsafe { Box::from_raw(mine) });
+                drop(unsafe { Box::from_raw(Self::pointer_to(mine)) });
                 // SAFETY: it was published before, and the exchange has acquired it.
-                unsafe { &*theirs }
+                unsafe { &*Self::pointer_to(theirs) }
             }
         }
     }
@@ -61,18 +93,19 @@ impl<T: Send + Sync> OnceBox<T> {
 impl<T> From<Box<T>> for OnceBox<T> {
     fn from(value: Box<T>) -> Self {
         Self {
-            ptr: AtomicPtr::new(Box::into_raw(value)),
+            word: AtomicU64::new(Self::address_of(value)),
             owned: PhantomData,
         }
     }
 }
 
 impl<T> Drop for OnceBox<T> {
+    #[inline]
     fn drop(&mut self) {
-        let ptr = self.ptr.load(Ordering::Acquire);
-        if !ptr.is_null() {
-            // SAFETY: it came from a box, and `&mut self` excludes other references to it.
-            drop(unsafe { Box::from_raw(ptr) });
+        let word = self.word.load(Ordering::Acquire);
+        if word & NUMBER == 0 {
+            // SAFETY: it is the address of a box, and `&mut self` excludes other references to it.
+            drop(unsafe { Box::from_raw(Self::pointer_to(word)) });
         }
     }
 }
@@ -117,7 +150,7 @@ mod models {
     fn cell_and_other<R: Send + 'static>(
         body: impl FnOnce(&OnceBox<Watched>) -> R + Send + 'static,
     ) -> (Arc<OnceBox<Watched>>, thread::JoinHandle<R>) {
-        let cell = Arc::new(OnceBox::new());
+        let cell = Arc::new(OnceBox::new(7));
         let theirs = Arc::clone(&cell);
         let other = thread::Builder::new().spawn(move || body(&theirs));
         (cell, other.unwrap())
@@ -126,10 +159,10 @@ mod models {
     #[test]
     fn two_who_ask_first_get_the_same() {
         model(|| {
-            let (cell, other) = cell_and_other(|cell| cell.get_or_init(|| Watched::new(1)).read());
-            let mine = cell.get_or_init(|| Watched::new(2)).read();
+            let (cell, other) = cell_and_other(|cell| cell.get_or_init(|_| Watched::new(1)).read());
+            let mine = cell.get_or_init(|_| Watched::new(2)).read();
             assert_eq!(mine, other.join().unwrap());
-            assert_eq!(cell.get().map(Watched::read), Some(mine));
+            assert_eq!(cell.get().map(Watched::read), Ok(mine));
         });
     }
 
@@ -137,8 +170,8 @@ mod models {
     fn whoever_finds_it_finds_it_whole() {
         model(|| {
             let (cell, finder) = cell_and_other(|cell| cell.get().map(Watched::read));
-            assert_eq!(cell.get_or_init(|| Watched::new(1)).read(), 1);
-            assert!(matches!(finder.join().unwrap(), None | Some(1)));
+            assert_eq!(cell.get_or_init(|_| Watched::new(1)).read(), 1);
+            assert!(matches!(finder.join().unwrap(), Err(7) | Ok(1)));
         });
     }
 
@@ -154,12 +187,12 @@ mod models {
             let (made, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let make = {
                 let (made, dropped) = (Arc::clone(&made), Arc::clone(&dropped));
-                move || {
+                move |_| {
                     made.fetch_add(1, Ordering::Relaxed);
                     Counted(Arc::clone(&dropped))
                 }
             };
-            let cell = Arc::new(OnceBox::new());
+            let cell = Arc::new(OnceBox::new(7));
             let (theirs, theirs_to_make) = (Arc::clone(&cell), make.clone());
             let other = thread::Builder::new()
                 .spawn(move || {

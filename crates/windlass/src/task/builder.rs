@@ -146,7 +146,7 @@ impl TaskBuilder {
     ) -> (Task, TaskHandle<T>) {
         let id = TaskId::next();
         let (runs, waits) = Cell::pair(Header::new(id, self.attributes), body, timer);
-        (Task::of_half(id, runs), TaskHandle::new(waits.awaitable()))
+        (Task::of_half(id, runs), TaskHandle::new(waits.thin()))
     }
 
     /// Creates a task that can run any number of times, and its handle.
@@ -157,7 +157,7 @@ impl TaskBuilder {
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
         let header = Header::new(TaskId::next(), self.attributes);
         let (runs, waits) = Cell::pair(header, Repeating(body), timer);
-        (Arc::new(runs), TaskHandle::new(waits.awaitable()))
+        (Arc::new(runs), TaskHandle::new(waits.thin()))
     }
 
     pub(super) fn into_attributes(self) -> Option<Arc<Attributes>> {

@@ -15,10 +15,9 @@
 
 use std::any::Any;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use super::body::Body;
-use super::cell_ref::{Counted, Ref};
+use super::cell_ref::{Counted, Ref, Table, TypedHead};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::head::Head;
 use super::header::Header;
@@ -35,9 +34,9 @@ use crate::sync::UnsafeCell;
 use crate::unwind::{DiscardOnDrop, catch, discard, ignore_panic};
 
 /// A task with a result.
-#[repr(C)] // The head comes first: see `Counted`.
+#[repr(C)] // The typed head comes first, and in it the head: see `Counted`.
 pub(super) struct Cell<T, B, W = ()> {
-    head: Head,
+    typed: TypedHead<T>,
     content: UnsafeCell<DiscardOnDrop<Content<T, B>>>,
     /// A [`Timer`](super::timer::Timer), or nothing.
     timer: W,
@@ -55,31 +54,46 @@ unsafe impl<T: Send, B: Send, W: Send + Sync> Sync for Cell<T, B, W> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
 
-// SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
-unsafe impl<T, B, W> Counted for Cell<T, B, W> {}
+// SAFETY: it is a cell, and `repr(C)` puts its first field at its address; it comes from a box.
+unsafe impl<T, B, W> Counted for Cell<T, B, W> {
+    unsafe fn free(cell: NonNull<Self>) {
+        // SAFETY: by the contract of this function.
+        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    }
+}
+
+impl<T, B, W> Cell<T, B, W> {
+    fn head(&self) -> &Head {
+        &self.typed.head
+    }
+}
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> {
-    /// Converts the reference into one without the type of the body.
+    /// Converts the reference into one without the type of the body, in one word.
     #[inline]
-    pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
-        let cell: NonNull<dyn Awaitable<T>> = self.into_raw();
-        // SAFETY: it is the same cell, and the same counted reference.
+    pub(super) fn thin(self) -> Ref<TypedHead<T>> {
+        let cell: NonNull<TypedHead<T>> = self.into_raw().cast();
+        // SAFETY: it is the same cell, by its first field, and the same counted reference.
         unsafe { Ref::from_raw(cell) }
+    }
+
+    /// Converts the reference into one without the type of the body.
+    pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
+        self.thin().awaitable()
     }
 }
 
 impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
     /// Runs the task and releases the reference.
     pub(super) fn run_and_release(self) -> RunOutcome {
-        if self.head.state.start() == Started::Lost {
-            return RunOutcome::Skipped;
-        }
         ThreadContext::with_current(|me| {
-            self.head.set_runner(me);
+            if self.head().state.start(me.number()) == Started::Lost {
+                return RunOutcome::Skipped;
+            }
             let Some((outcome, ran)) = self.run_body() else {
                 return RunOutcome::Skipped;
             };
-            match self.finish(outcome, RunnerRef::Release) {
+            match self.finish(me, outcome, RunnerRef::Release) {
                 Finished::Lost => return RunOutcome::Skipped,
                 Finished::Won { .. } => {}
                 Finished::Released { last } => self.drop_released(last),
@@ -89,7 +103,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
     }
 }
 
-impl<T: Send, B: Body<T>> Cell<T, B> {
+impl<T: Send + 'static, B: Body<T> + 'static> Cell<T, B> {
     /// Creates a cell with one reference to it.
     pub(super) fn new(header: Header, body: B) -> Ref<Self> {
         let cell = Self::with_refs(1, header, body, ());
@@ -98,7 +112,7 @@ impl<T: Send, B: Body<T>> Cell<T, B> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     /// Creates a cell with two references to it.
     #[inline]
     pub(super) fn pair(header: Header, body: B, timer: W) -> (Ref<Self>, Ref<Self>) {
@@ -110,24 +124,56 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         (first, second)
     }
 
-    #[inline]
-    fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
-        let cell = Box::new(Self {
-            head: Head::new(refs, header),
-            content: UnsafeCell::new(DiscardOnDrop::new(Content::Body(body))),
-            timer,
-        });
-        NonNull::from(Box::leak(cell))
+    const TABLE: &'static Table<T> = &Table {
+        awaitable: |cell| cell.cast::<Self>(),
+        take_outcome: Self::take_outcome_at,
+        free: Self::free_at,
+    };
+
+    /// # Safety
+    ///
+    /// There is a cell of this type at the address.
+    unsafe fn take_outcome_at(cell: NonNull<()>) -> Option<Result<T, ExecutionError>> {
+        // SAFETY: by the contract of this function.
+        unsafe { cell.cast::<Self>().as_ref() }.take_outcome()
     }
 
+    /// # Safety
+    ///
+    /// There is a cell of this type at the address, and no reference to it any more.
+    unsafe fn free_at(cell: NonNull<()>) {
+        // SAFETY: by the contract of this function; cells are created as boxes.
+        unsafe { Self::free(cell.cast()) };
+    }
+
+    #[inline]
+    fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
+        // Field by field into the box: built on the stack first, the cell would be written word by word
+        // and copied in pairs of words, which stalls.
+        let cell = NonNull::from(Box::leak(Box::<Self>::new_uninit())).cast::<Self>();
+        let at = cell.as_ptr();
+        // SAFETY: the box has room for this field, and nobody else has the box.
+        let (typed, contents) = unsafe { (&raw mut (*at).typed, &raw mut (*at).content) };
+        // SAFETY: as above.
+        let timers = unsafe { &raw mut (*at).timer };
+        // SAFETY: the table is that of this type of cell, whose first field this is.
+        let head = unsafe { TypedHead::new(Head::new(refs, header), Self::TABLE) };
+        // SAFETY: as above.
+        unsafe { typed.write(head) };
+        // SAFETY: as above.
+        unsafe { contents.write(UnsafeCell::new(DiscardOnDrop::new(Content::Body(body)))) };
+        // SAFETY: as above.
+        unsafe { timers.write(timer) };
+        cell
+    }
+}
+
+impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// Runs `run` as the one runner, unless there is one or the task is done.
-    fn as_runner<R>(&self, run: impl FnOnce(&Arc<ThreadContext>) -> R) -> Option<R> {
-        let started = self.head.state.start() == Started::Won;
-        started.then(|| {
-            ThreadContext::with_current(|me| {
-                self.head.set_runner(me);
-                run(me)
-            })
+    fn as_runner<R>(&self, run: impl FnOnce(&ThreadContext) -> R) -> Option<R> {
+        ThreadContext::with_current(|me| {
+            let started = self.head().state.start(me.number()) == Started::Won;
+            started.then(|| run(me))
         })
     }
 
@@ -169,17 +215,22 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
     /// Ends a run with this outcome; see [`State::finish`](super::state::State::finish).
     #[inline]
-    fn finish(&self, outcome: Result<T, Failure>, reference: RunnerRef) -> Finished {
+    fn finish(
+        &self,
+        me: &ThreadContext,
+        outcome: Result<T, Failure>,
+        reference: RunnerRef,
+    ) -> Finished {
         let kind = ResultKind::of(&outcome);
         self.put_content(Content::Outcome(outcome));
-        let finished = self.head.state.finish(kind, reference);
+        let finished = self.head().state.finish(kind, reference);
         match finished {
-            Finished::Won { awaited: true } => self.head.call(self.head.wake()),
+            Finished::Won { awaited: true } => self.head().call(self.head().wake()),
             Finished::Won { awaited: false } | Finished::Released { .. } => {}
             Finished::Lost => {
                 discard(self.take_content());
-                self.head.await_claimer();
-                self.head.await_delivery();
+                self.head().await_claimer();
+                self.head().await_delivery(me);
             }
         }
         finished
@@ -187,7 +238,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
     /// Wakes the waiters of a task that has not run and never will, and drops its body.
     fn wake_and_drop_body(&self, awaited: bool) -> Callbacks {
-        let callbacks = self.head.wake_if(awaited);
+        let callbacks = self.head().wake_if(awaited);
         discard(self.take_content());
         callbacks
     }
@@ -198,7 +249,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         if let Some(timer) = self.timer.view() {
             ignore_panic(|| timer.notify_cancelled());
         }
-        self.head.call(callbacks);
+        self.head().call(callbacks);
     }
 
     /// Returns the place of its timer, if it has one.
@@ -213,11 +264,11 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
         if !B::has_input(place) {
             return false;
         }
-        let reason = self.head.state().drop_reason();
-        let Withdrawn::Won { awaited } = self.head.state.withdraw(reason) else {
+        let reason = self.head().state().drop_reason();
+        let Withdrawn::Won { awaited } = self.head().state.withdraw(reason) else {
             return false;
         };
-        let callbacks = self.head.wake_if(awaited);
+        let callbacks = self.head().wake_if(awaited);
         let taken = self.take_body().map(|body| body.take_input(place));
         debug_assert!(matches!(taken, Some(Ok(()))), "the withdrawn body has it");
         ignore_panic(|| self.notify_cancelled(callbacks));
@@ -229,7 +280,7 @@ impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// Returns the outcome of a task that is done and was not cancelled, in place.
     fn outcome_in_place(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
         if state.is_claimed() {
-            let completion = self.head.header().completion();
+            let completion = self.head().header().completion();
             // SAFETY: `DONE` with `CLAIMED` was seen; a reader in place does not take at the same
             // time, and if there are several readers, `T` is `Sync`.
             return unsafe { completion.get() }?.downcast_ref();
@@ -246,29 +297,30 @@ impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
 
 impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn run(&self) -> RunOutcome {
-        let ran = self.as_runner(|_| {
+        let ran = self.as_runner(|me| {
             let (outcome, ran) = self.run_body()?;
-            (self.finish(outcome, RunnerRef::Keep) != Finished::Lost).then_some(ran)
+            (self.finish(me, outcome, RunnerRef::Keep) != Finished::Lost).then_some(ran)
         });
         ran.flatten().unwrap_or(RunOutcome::Skipped)
     }
 
     fn run_and_reset(&self) -> RunOutcome {
-        let round = |me: &Arc<ThreadContext>| {
+        let round = |me: &ThreadContext| {
             let mut body = self.take_body()?;
             let outcome = catch(|| body.run_again());
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
             if let Err(failure) = outcome {
                 discard(body);
-                let stands = self.finish(Err(failure.clone()), RunnerRef::Keep) != Finished::Lost;
+                let outcome = Err(failure.clone());
+                let stands = self.finish(me, outcome, RunnerRef::Keep) != Finished::Lost;
                 return stands.then_some(RunOutcome::Failed(failure));
             }
             self.put_content(Content::Body(body));
-            if self.head.reset(me) == Reset::Queued {
+            if self.head().state.reset() == Reset::Queued {
                 return Some(RunOutcome::Completed);
             }
             discard(self.take_content());
-            self.head.await_delivery();
+            self.head().await_delivery(me);
             None
         };
         let ran = B::REPEATS.then(|| self.as_runner(round));
@@ -276,43 +328,52 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     }
 
     fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
-        let callbacks = match self.head.state.cancel(mode, reason) {
+        let callbacks = match self.head().state.cancel(mode, reason) {
             Cancelled::TooLate => {
-                self.head.await_claimer();
+                self.head().await_claimer();
                 return false;
             }
             Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
-            Cancelled::Running { awaited } => {
-                let interrupts = mode == CancelMode::Interrupt;
-                let id = self.head.header().id().as_u64();
-                let deliver = interrupts.then_some(|runner: &ThreadContext| {
-                    runner.interrupt_task(id);
-                });
-                self.head.interrupt_and_wake(awaited, deliver)
+            Cancelled::Running { awaited, runner } => {
+                if mode == CancelMode::Interrupt {
+                    let id = self.head().header().id().as_u64();
+                    self.head()
+                        .interrupt_runner(runner, |runner| runner.interrupt_task(id));
+                }
+                self.head().wake_if(awaited)
             }
         };
         self.notify_cancelled(callbacks);
         true
     }
 
+    fn abandon(&self) {
+        let reason = self.head().state().drop_reason();
+        // One step decides against a start: a task that another thread has started runs to its end.
+        if let Withdrawn::Won { awaited } = self.head().state.withdraw(reason) {
+            let callbacks = self.wake_and_drop_body(awaited);
+            self.notify_cancelled(callbacks);
+        }
+    }
+
     fn fail(&self, failure: Failure) -> bool {
-        let finished = self.as_runner(|_| {
+        let finished = self.as_runner(|me| {
             discard(self.take_content());
-            self.finish(Err(failure), RunnerRef::Keep)
+            self.finish(me, Err(failure), RunnerRef::Keep)
         });
         finished.is_some_and(|finished| finished != Finished::Lost)
     }
 
     fn set_drop_reason(&self, reason: Cancellation) {
-        self.head.state.set_drop_reason(reason);
+        self.head().state.set_drop_reason(reason);
     }
 
     fn state(&self) -> Snapshot {
-        self.head.state()
+        self.head().state()
     }
 
     fn header(&self) -> &Header {
-        self.head.header()
+        self.head().header()
     }
 
     fn timer(&self) -> Option<TimerView<'_>> {
@@ -328,7 +389,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
     }
 
     fn take_outcome(&self) -> Option<Result<T, ExecutionError>> {
-        let state = self.head.state.load();
+        let state = self.head().state.load();
         if !state.is_done() {
             return None;
         }
@@ -340,7 +401,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
             return self.outcome_in_place(state).map(failure_of);
         }
         let taken = if state.is_claimed() {
-            let completion = self.head.header().completion();
+            let completion = self.head().header().completion();
             // SAFETY: `DONE` with `CLAIMED` was seen, and the caller is the only reader.
             let taken = unsafe { completion.take() };
             taken.and_then(|outcome| outcome.downcast().ok().map(|outcome| *outcome))
@@ -360,7 +421,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
     where
         T: Sync,
     {
-        let state = self.head.state.load();
+        let state = self.head().state.load();
         if !state.is_done() {
             return None;
         }
@@ -374,18 +435,18 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
     }
 
     fn complete(&self, outcome: Result<T, Failure>) -> bool {
-        let claimed = self.head.state.claim();
+        let claimed = self.head().state.claim();
         if claimed == Claimed::Lost {
-            self.head.await_claimer();
+            self.head().await_claimer();
             discard(outcome);
             return false;
         }
         let kind = ResultKind::of(&outcome);
         // SAFETY: the claim was won, and the result is published next.
-        unsafe { self.head.header().completion().put(Box::new(outcome)) };
-        let Published { awaited } = self.head.state.publish(kind);
-        self.head.call(if claimed == Claimed::Running {
-            self.head.wake_if(awaited)
+        unsafe { self.head().header().completion().put(Box::new(outcome)) };
+        let Published { awaited } = self.head().state.publish(kind);
+        self.head().call(if claimed == Claimed::Running {
+            self.head().wake_if(awaited)
         } else {
             self.wake_and_drop_body(awaited)
         });
@@ -399,6 +460,100 @@ fn failure_of<T, U>(outcome: &Result<T, Failure>) -> Result<U, ExecutionError> {
         Ok(_) => ExecutionError::Taken,
         Err(failure) => ExecutionError::Failed(failure.clone()),
     })
+}
+
+#[cfg(all(test, target_os = "linux", not(loom), not(shuttle)))]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::super::body::{Call, Once};
+    use super::super::id::TaskId;
+    use super::{
+        CancelMode, Cancellation, Cancelled, Cell, Claimed, Header, ResultKind, Runnable,
+        ThreadContext,
+    };
+    use crate::sync::Deadline;
+
+    fn this_thread() -> PathBuf {
+        let link = std::fs::read_link("/proc/thread-self").unwrap();
+        std::path::Path::new("/proc").join(link).join("stat")
+    }
+
+    /// Waits until the system says that the thread sleeps.
+    fn await_asleep(thread: &PathBuf) {
+        let deadline = Deadline::after(Duration::from_secs(30));
+        loop {
+            let stat = std::fs::read_to_string(thread).unwrap();
+            // `pid (name) state …`; the name may have spaces.
+            if stat.rsplit(')').next().unwrap().trim().starts_with('S') {
+                return;
+            }
+            assert!(!deadline.has_passed(), "the thread spins");
+            thread::yield_now();
+        }
+    }
+
+    /// With the word that allocators add, three fourths of a cache line.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_cell_of_a_number_is_five_words() {
+        fn size_of_cell<B: super::Body<u64>>(_: B) -> usize {
+            size_of::<Cell<u64, B>>()
+        }
+        let number = std::hint::black_box(7);
+        assert_eq!(size_of_cell(Call(move || number)), 40);
+    }
+
+    /// WL-052
+    #[test]
+    fn a_runner_sleeps_while_a_canceller_is_about_to_interrupt_it() {
+        let (started, starts) = mpsc::channel();
+        let (open, gate) = mpsc::channel::<()>();
+        let body = move || {
+            started.send(this_thread()).unwrap();
+            // Busy, so that it sleeps for the canceller only.
+            while gate.try_recv().is_err() {
+                thread::yield_now();
+            }
+            Ok(())
+        };
+        let cell = Cell::new(Header::new(TaskId::next(), None), Once(body));
+        let theirs = cell.clone();
+        let runner = thread::spawn(move || theirs.run());
+        let stat = starts.recv().unwrap();
+        let state = &cell.head().state;
+        let Cancelled::Running { runner: number, .. } =
+            state.cancel(CancelMode::Interrupt, Cancellation::Requested)
+        else {
+            panic!("it runs");
+        };
+        open.send(()).unwrap();
+        await_asleep(&stat);
+        cell.head()
+            .interrupt_runner(number, ThreadContext::set_interrupted);
+        runner.join().unwrap();
+    }
+
+    /// WL-052
+    #[test]
+    fn a_canceller_that_comes_too_late_sleeps_until_the_task_is_done() {
+        let cell = Cell::new(Header::new(TaskId::next(), None), Once(|| Ok(())));
+        assert_eq!(cell.head().state.claim(), Claimed::Unstarted);
+        let theirs = cell.clone();
+        let (started, starts) = mpsc::channel();
+        let canceller = thread::spawn(move || {
+            started.send(this_thread()).unwrap();
+            theirs.cancel(CancelMode::LetRun, Cancellation::Requested)
+        });
+        await_asleep(&starts.recv().unwrap());
+        assert!(!cell.state().is_done());
+        let awaited = cell.head().state.publish(ResultKind::Value).awaited;
+        cell.head().call(cell.head().wake_if(awaited));
+        assert!(!canceller.join().unwrap());
+    }
 }
 
 #[cfg(test)]
@@ -431,19 +586,20 @@ mod models {
             let woken = Arc::new(ParkResult(AtomicBool::new(false)));
             assert!(
                 !cell
-                    .head
+                    .head()
                     .poll_done(WakerKey::OWNER, &Waker::from(Arc::clone(&woken)))
             );
             let theirs = cell.clone();
             let runner = thread::Builder::new().spawn(move || theirs.run()).unwrap();
             let refuse = |_: &ThreadContext| std::panic::resume_unwind(Box::new("refused"));
             let _ = match cell
-                .head
+                .head()
                 .state
                 .cancel(CancelMode::Interrupt, Cancellation::Requested)
             {
-                Cancelled::Running { awaited } => {
-                    cell.head.interrupt_and_wake(awaited, Some(refuse))
+                Cancelled::Running { awaited, runner } => {
+                    cell.head().interrupt_runner(runner, refuse);
+                    cell.head().wake_if(awaited)
                 }
                 Cancelled::Unstarted { awaited } => cell.wake_and_drop_body(awaited),
                 Cancelled::TooLate => Callbacks::default(),

@@ -10,6 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
+use super::error::ExecutionError;
 use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
 
@@ -17,13 +18,109 @@ use super::runnable::{Awaitable, Untyped};
 ///
 /// # Safety
 ///
-/// Every value of the type is a [`Cell`](super::cell::Cell), and so has its [`Head`] at its address.
-pub(crate) unsafe trait Counted {}
+/// Every value of the type is a [`Cell`](super::cell::Cell) or its first field, and so has its [`Head`] at
+/// its address.
+pub(crate) unsafe trait Counted {
+    /// Frees the cell.
+    ///
+    /// # Safety
+    ///
+    /// The cell comes from a box, and there is no reference to it any more.
+    unsafe fn free(cell: NonNull<Self>);
+}
 
 // SAFETY: nothing but cells is `Awaitable`.
-unsafe impl<T> Counted for dyn Awaitable<T> {}
+unsafe impl<T> Counted for dyn Awaitable<T> {
+    unsafe fn free(cell: NonNull<Self>) {
+        // SAFETY: by the contract of this function.
+        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    }
+}
+
 // SAFETY: nothing but cells is `Untyped`.
-unsafe impl Counted for dyn Untyped {}
+unsafe impl Counted for dyn Untyped {
+    unsafe fn free(cell: NonNull<Self>) {
+        // SAFETY: by the contract of this function.
+        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    }
+}
+
+/// The part of a cell that does not depend on the type of its body.
+///
+/// A reference to it is one word, where one to a `dyn Awaitable<T>` is two. Handles are kept by the
+/// million, and so are cells, but a cell has room for the other word: allocators round its size up.
+#[repr(C)] // The head comes first: see `Counted`.
+pub(crate) struct TypedHead<T> {
+    pub(super) head: Head,
+    /// A static. As a reference it would demand `T: 'static` of every handle.
+    table: NonNull<Table<T>>,
+}
+
+// SAFETY: the table is only read, and what is in it are functions.
+unsafe impl<T> Send for TypedHead<T> {}
+// SAFETY: as above; the head is `Sync`.
+unsafe impl<T> Sync for TypedHead<T> {}
+
+/// The functions of one type of cell, which each take the address of a cell of that type. Those of
+/// every task are there themselves; the others are called through `awaitable`.
+pub(super) struct Table<T> {
+    pub(super) awaitable: fn(NonNull<()>) -> NonNull<dyn Awaitable<T>>,
+    pub(super) take_outcome: unsafe fn(NonNull<()>) -> Option<Result<T, ExecutionError>>,
+    pub(super) free: unsafe fn(NonNull<()>),
+}
+
+impl<T> TypedHead<T> {
+    /// # Safety
+    ///
+    /// It becomes the first field of a cell, and the table is that of the cell's type.
+    #[inline]
+    pub(super) unsafe fn new(head: Head, table: &'static Table<T>) -> Self
+    where
+        T: 'static,
+    {
+        let table = NonNull::from(table);
+        Self { head, table }
+    }
+
+    #[inline]
+    fn table(&self) -> &Table<T> {
+        // SAFETY: it is a static.
+        unsafe { self.table.as_ref() }
+    }
+}
+
+// SAFETY: it is the first field of a cell, and `repr(C)` puts its head at its address.
+unsafe impl<T> Counted for TypedHead<T> {
+    #[inline]
+    unsafe fn free(cell: NonNull<Self>) {
+        // SAFETY: the cell lives until the end of this function.
+        let free = unsafe { cell.as_ref() }.table().free;
+        // SAFETY: by the contract of this function.
+        unsafe { free(cell.cast()) };
+    }
+}
+
+impl<T> Ref<TypedHead<T>> {
+    /// Returns the cell.
+    pub(super) fn cell(&self) -> &dyn Awaitable<T> {
+        let cell = (self.table().awaitable)(self.0.cast());
+        // SAFETY: it is the same cell, which lives as long as there are references.
+        unsafe { cell.as_ref() }
+    }
+
+    /// See [`Awaitable::take_outcome`].
+    #[inline]
+    pub(super) fn take_outcome(&self) -> Option<Result<T, ExecutionError>> {
+        // SAFETY: it is a cell of the type of the table.
+        unsafe { (self.table().take_outcome)(self.0.cast()) }
+    }
+
+    /// Converts the reference into one of two words.
+    pub(super) fn awaitable(self) -> Ref<dyn Awaitable<T>> {
+        let awaitable = self.table().awaitable;
+        Ref(awaitable(self.into_raw().cast()))
+    }
+}
 
 /// A counted reference to a cell.
 pub(crate) struct Ref<D: Counted + ?Sized>(NonNull<D>);
@@ -60,7 +157,7 @@ impl<D: Counted + ?Sized> Ref<D> {
         let cell = self.into_raw();
         if last {
             // SAFETY: cells are created as boxes, and no reference is left to this one.
-            drop(unsafe { Box::from_raw(cell.as_ptr()) });
+            unsafe { D::free(cell) };
         }
     }
 }
@@ -77,7 +174,7 @@ impl<D: Counted + ?Sized> Drop for Ref<D> {
     fn drop(&mut self) {
         if self.head().state.release() {
             // SAFETY: cells are created as boxes, and this was the last reference.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+            unsafe { D::free(self.0) };
         }
     }
 }

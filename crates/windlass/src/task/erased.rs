@@ -15,7 +15,7 @@ use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
-use super::header::Header;
+use super::header::{Header, QueuedAt};
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
 use super::timer::Place;
@@ -30,6 +30,11 @@ pub(super) trait Erase: Send + 'static {
 
     /// Returns its header, if it has one.
     fn header(&self) -> Option<&Header>;
+
+    /// Returns where it records when it was queued, if that is not in its header.
+    fn queued_at(&self) -> Option<&QueuedAt> {
+        None
+    }
 
     /// Returns its cell, if it is a task with a handle.
     fn cell(&self) -> Option<&dyn Runnable>;
@@ -52,6 +57,7 @@ struct VTable {
     run: unsafe fn(*mut Words) -> RunOutcome,
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
+    queued_at: for<'a> unsafe fn(&'a Words) -> Option<&'a QueuedAt>,
     cell: unsafe fn(*const Words) -> Option<NonNull<dyn Runnable>>,
     take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
@@ -135,6 +141,12 @@ impl Erased {
         let header = self.vtable.header;
         // SAFETY: the value is there as long as `self` is borrowed.
         unsafe { header(&self.data) }
+    }
+
+    pub(super) fn queued_at(&self) -> Option<&QueuedAt> {
+        let queued_at = self.vtable.queued_at;
+        // SAFETY: the value is there as long as `self` is borrowed.
+        unsafe { queued_at(&self.data) }
     }
 
     pub(super) fn cell(&self) -> Option<&dyn Runnable> {
@@ -281,6 +293,7 @@ impl<R: Erase> Table<R> {
         run: Self::run,
         abandon: Self::abandon,
         header: Self::header,
+        queued_at: Self::queued_at,
         cell: Self::cell,
         take_input: Self::take_input,
         place: Self::place,
@@ -312,6 +325,15 @@ impl<R: Erase> Table<R> {
         // SAFETY: by the contract of this function.
         let value = unsafe { &*data.as_ptr().cast::<R>() };
         value.header()
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn queued_at(data: &Words) -> Option<&QueuedAt> {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.as_ptr().cast::<R>() };
+        value.queued_at()
     }
 
     /// # Safety

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::body::{Body, Call, Repeating};
@@ -19,14 +21,17 @@ use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::runnable_task::Task;
 use super::shared::SharedHandle;
 use super::transition::CancelMode;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::unwind::ignore_panic;
 
 /// A task that every clone can run, complete, cancel and wait for.
 ///
 /// The first completion wins: a run, [`complete`](Self::complete), [`fail`](Self::fail) or a cancel.
 /// Later ones have no effect.
 ///
-/// Unlike a [`Task`], it is not cancelled when it is dropped unrun: as long as a clone exists, it can
-/// still be run. Its [`task`](Self::task) is a runnable half that an executor can take.
+/// Its [`task`](Self::task) is a runnable half that an executor can take. As long as there is a clone or
+/// a half, the task can still be run. When the last of them is dropped unrun, the task is cancelled, and
+/// the [handles](Self::handle) that wait for it report that.
 ///
 /// ```
 /// use windlass::task::FutureTask;
@@ -41,7 +46,53 @@ use super::transition::CancelMode;
 /// assert!(!answer.complete(0));
 /// ```
 #[doc(alias = "RunnableFuture")]
-pub struct FutureTask<T>(SharedHandle<T>);
+pub struct FutureTask<T> {
+    handle: SharedHandle<T>,
+    starters: Arc<Starters<T>>,
+}
+
+/// Those who can start the task: the clones of the `FutureTask` and its runnable halves share one of
+/// these. When the last of them goes, nobody can start the task any more, and it is abandoned.
+struct Starters<T> {
+    task: Ref<dyn Awaitable<T>>,
+    /// The number of runnable halves.
+    halves: AtomicUsize,
+}
+
+impl<T> Drop for Starters<T> {
+    fn drop(&mut self) {
+        ignore_panic(|| self.task.abandon());
+    }
+}
+
+/// A runnable half.
+struct Half<T>(Arc<Starters<T>>);
+
+impl<T> Half<T> {
+    fn new(starters: &Arc<Starters<T>>) -> Self {
+        starters.halves.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(starters))
+    }
+}
+
+impl<T> Deref for Half<T> {
+    type Target = dyn Awaitable<T>;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0.task
+    }
+}
+
+impl<T> Drop for Half<T> {
+    fn drop(&mut self) {
+        let is_last = self.0.halves.fetch_sub(1, Ordering::AcqRel) == 1;
+        // An executor that gives a task up says why. Whoever waits for the task must be told, although a
+        // clone could still run it: mostly it is a clone that waits.
+        if is_last && self.state().drop_reason() != Cancellation::Dropped {
+            ignore_panic(|| self.abandon());
+        }
+    }
+}
 
 impl<T: Send + Sync + 'static> FutureTask<T> {
     /// Creates a task whose body runs at most once.
@@ -56,7 +107,14 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     }
 
     fn of_cell<B: Body<T> + 'static>(cell: Ref<Cell<T, B>>) -> Self {
-        Self(SharedHandle::new(cell.awaitable()))
+        let task = cell.awaitable();
+        Self {
+            handle: SharedHandle::new(task.clone()),
+            starters: Arc::new(Starters {
+                task,
+                halves: AtomicUsize::new(0),
+            }),
+        }
     }
 
     /// Runs the task on this thread, unless it is done or running.
@@ -65,7 +123,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If a done-callback panics; a panic of the task itself is returned by `get`.
     pub fn run(&self) {
-        let _ = self.0.task().run();
+        let _ = self.starters.task.run();
     }
 
     /// Runs the task without keeping a value, so that it can run again.
@@ -77,7 +135,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     ///
     /// If the task fails and a done-callback panics.
     pub fn run_and_reset(&self) -> bool {
-        matches!(self.0.task().run_and_reset(), RunOutcome::Completed)
+        matches!(self.starters.task.run_and_reset(), RunOutcome::Completed)
     }
 
     /// Completes the task with a value; returns false, and drops the value, if it is done.
@@ -89,7 +147,7 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// If a done-callback panics.
     #[doc(alias = "set")]
     pub fn complete(&self, value: T) -> bool {
-        self.0.task().complete(Ok(value))
+        self.starters.task.complete(Ok(value))
     }
 
     /// Completes the task with a failure; returns false if it is done.
@@ -99,18 +157,21 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
     /// If a done-callback panics.
     #[doc(alias = "setException")]
     pub fn fail(&self, failure: Failure) -> bool {
-        self.0.task().complete(Err(failure))
+        self.starters.task.complete(Err(failure))
     }
 
-    /// Returns a runnable half, for an executor. If it is dropped unrun, the task is cancelled, unless
-    /// it is running.
+    /// Returns a runnable half, for an executor.
+    ///
+    /// A half that is dropped unrun leaves the task to the clones and to the other halves. But if an
+    /// executor gives up the last half (rejects, discards, drains or removes it), the task is cancelled
+    /// with that reason when the half is dropped, unless it has started.
     pub fn task(&self) -> Task {
-        Task::of_runnable(self.0.task().clone())
+        Task::of_one_of_many(Half::new(&self.starters))
     }
 
     /// Returns a handle that waits for the task, and cannot run or complete it.
     pub fn handle(&self) -> SharedHandle<T> {
-        self.0.clone()
+        self.handle.clone()
     }
 }
 
@@ -127,25 +188,25 @@ impl TaskBuilder {
 
 impl<T> Handle for FutureTask<T> {
     fn head(&self) -> &Head {
-        self.0.head()
+        self.handle.head()
     }
 
     fn to_untyped(&self) -> Ref<dyn Untyped> {
-        self.0.to_untyped()
+        self.handle.to_untyped()
     }
 
     fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool {
-        self.0.cancel_for(mode, reason)
+        self.handle.cancel_for(mode, reason)
     }
 }
 
 impl<T: Send + Sync + 'static> ReadingHandle<T> for FutureTask<T> {
     fn outcome_ref(&self) -> Option<Result<&T, ExecutionError>> {
-        self.0.outcome_ref()
+        self.handle.outcome_ref()
     }
 
     fn to_shareable(&self) -> Ref<dyn Awaitable<T>> {
-        self.0.to_shareable()
+        self.handle.to_shareable()
     }
 }
 
@@ -154,7 +215,10 @@ reading_handle_methods!([T: Send + Sync + 'static] FutureTask<T>, value = T, sha
 
 impl<T> Clone for FutureTask<T> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self {
+            handle: self.handle.clone(),
+            starters: Arc::clone(&self.starters),
+        }
     }
 }
 
@@ -162,7 +226,7 @@ impl<T: Clone + Send + Sync + 'static> Future for FutureTask<T> {
     type Output = Result<T, ExecutionError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context)
+        Pin::new(&mut self.handle).poll(context)
     }
 }
 

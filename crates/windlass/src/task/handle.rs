@@ -5,12 +5,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::cell_ref::Ref;
+use super::cell_ref::{Ref, TypedHead};
 use super::control::TaskControl;
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::handle_methods::{Handle, OwningHandle, handle_methods, owning_handle_methods};
 use super::head::Head;
-use super::runnable::{Awaitable, Runnable, Untyped};
+use super::runnable::{Awaitable, Untyped};
 use super::shared::SharedHandle;
 use super::timer::TimerView;
 use super::transition::CancelMode;
@@ -38,30 +38,30 @@ use crate::unwind::ignore_panic;
 #[must_use = "dropping the handle detaches the task: its value and its failure go unseen"]
 #[doc(alias = "Future")]
 pub struct TaskHandle<T> {
-    task: Ref<dyn Awaitable<T>>,
+    task: Ref<TypedHead<T>>,
 }
 
 impl<T> TaskHandle<T> {
     #[inline]
-    pub(super) fn new(task: Ref<dyn Awaitable<T>>) -> Self {
+    pub(super) fn new(task: Ref<TypedHead<T>>) -> Self {
         Self { task }
     }
 
     /// Returns the timer of a scheduled task.
     pub(crate) fn timer(&self) -> Option<TimerView<'_>> {
-        self.task.timer()
+        self.task.cell().timer()
     }
 }
 
 impl<T: Send + 'static> TaskHandle<T> {
     /// Completes the task from outside; returns false if it is done.
     pub(crate) fn complete(&self, outcome: Result<T, Failure>) -> bool {
-        self.task.complete(outcome)
+        self.task.cell().complete(outcome)
     }
 
     /// Runs the task on this thread, if no thread has started it.
     pub(crate) fn run_here(&self) {
-        let _ = self.task.run();
+        let _ = self.task.cell().run();
     }
 }
 
@@ -71,11 +71,11 @@ impl<T> Handle for TaskHandle<T> {
     }
 
     fn to_untyped(&self) -> Ref<dyn Untyped> {
-        self.task.clone().untyped()
+        self.task.clone().awaitable().untyped()
     }
 
     fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool {
-        self.task.cancel(mode, reason)
+        self.task.cell().cancel(mode, reason)
     }
 }
 
@@ -86,7 +86,7 @@ impl<T> OwningHandle<T> for TaskHandle<T> {
 
     fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
         self.head().set_cancel_on_drop(false);
-        self.task.clone()
+        self.task.clone().awaitable()
     }
 }
 

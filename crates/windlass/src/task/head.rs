@@ -1,29 +1,22 @@
-//! The part of a cell that depends on no type: its state, its runner, and the waiters for its end.
-//!
-//! The *runner* pointer is dereferenced only by a canceller that has set `INTERRUPTING`, and the runner
-//! does not return from `run` while that bit is set, so the context it points to is alive.
+//! The part of a cell that depends on no type: its state, its header, and the waits for its end.
 //!
 //! A waiter enlists first and then announces itself in the state word, where the end is published too.
 //! So either the thread that completes the task sees the announcement, and then the waiter; or the
 //! announcement sees the end, and there is nothing to wait for.
+//!
+//! Nobody spins for long: who waits for another thread to take its next step parks, so that the other
+//! one gets the core, whatever their priorities.
 
-#![expect(
-    unsafe_code,
-    reason = "a canceller reaches the context of the running thread without counting a reference"
-)]
-
-use std::ptr;
 use std::sync::Arc;
 use std::task::Waker;
 
 use super::error::Cancellation;
 use super::header::Header;
 use super::state::{Snapshot, State};
-use super::transition::{Announced, Reset};
+use super::transition::Announced;
 use super::waiters::{Callback, Callbacks, WakerKey};
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
-use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Deadline, spin_until, thread};
+use crate::sync::{Deadline, spin_until};
 use crate::unwind::ignore_panic;
 
 /// How often a waiting thread reads the state before it parks. Only the runner writes there, once, so
@@ -45,8 +38,6 @@ pub(crate) trait WaitHelper {
 pub(crate) struct Head {
     header: Header,
     pub(super) state: State,
-    /// The context of the running thread; null before it is known.
-    runner: AtomicPtr<ThreadContext>,
 }
 
 impl Head {
@@ -55,7 +46,6 @@ impl Head {
     pub(super) fn new(refs: u64, header: Header) -> Self {
         Self {
             state: State::new(refs, Cancellation::Dropped),
-            runner: AtomicPtr::new(ptr::null_mut()),
             header,
         }
     }
@@ -75,70 +65,40 @@ impl Head {
         self.state.set_cancel_on_drop(cancels);
     }
 
-    pub(super) fn set_runner(&self, me: &Arc<ThreadContext>) {
-        self.runner
-            .store(Arc::as_ptr(me).cast_mut(), Ordering::Release);
-    }
-
-    /// Ends a run that leaves no result, so that the task can be run again; see [`State::reset`].
-    pub(super) fn reset(&self, me: &Arc<ThreadContext>) -> Reset {
-        // Null before the next runner can start. A canceller that comes before the reset reads null and
-        // waits; then the reset fails, and the canceller gets this thread after all.
-        self.runner.store(ptr::null_mut(), Ordering::Relaxed);
-        let reset = self.state.reset();
-        if reset == Reset::Lost {
-            self.set_runner(me);
-        }
-        reset
-    }
-
     /// Waits until the winner of a claim has published its result, so that an attempt to complete or
     /// cancel that came too late returns with the task done.
     pub(super) fn await_claimer(&self) {
+        if self.state.load().is_done() {
+            return;
+        }
+        let me = ThreadContext::current();
+        self.header.waiters().add_thread(&me);
+        if self.state.announce_wait() == Announced::Done {
+            return self.header.waiters().remove_thread(&me);
+        }
         while !self.state.load().is_done() {
-            thread::yield_now();
+            let _ = me.park_uninterruptibly(Deadline::Never);
         }
     }
 
     /// Waits until a canceller that is about to interrupt this thread has done so.
-    pub(super) fn await_delivery(&self) {
+    pub(super) fn await_delivery(&self, me: &ThreadContext) {
         while self.state.load().is_interrupting() {
-            thread::yield_now();
+            let _ = me.park_uninterruptibly(Deadline::Never);
         }
     }
 
-    /// Interrupts the runner of a cancelled task with `deliver`, and wakes the waiters, even if
-    /// `deliver` unwinds.
-    pub(super) fn interrupt_and_wake(
-        &self,
-        awaited: bool,
-        deliver: Option<impl FnOnce(&ThreadContext)>,
-    ) -> Callbacks {
-        if let Some(deliver) = deliver {
-            ignore_panic(|| self.interrupt_runner(deliver));
+    /// Interrupts the runner of a cancelled task with `deliver`, after `cancel` has set `INTERRUPTING`.
+    pub(super) fn interrupt_runner(&self, runner: u32, deliver: impl FnOnce(&ThreadContext)) {
+        let runner = ThreadContext::by_number(runner);
+        if let Some(runner) = &runner {
+            ignore_panic(|| deliver(runner));
         }
-        self.wake_if(awaited)
-    }
-
-    /// Calls `deliver` with the context of the runner, after `cancel` has set `INTERRUPTING`.
-    fn interrupt_runner(&self, deliver: impl FnOnce(&ThreadContext)) {
-        struct Delivered<'a>(&'a State);
-        impl Drop for Delivered<'_> {
-            fn drop(&mut self) {
-                self.0.interrupt_delivered();
-            }
+        self.state.interrupt_delivered();
+        // Not before: a runner that wakes up first would find the bit set and sleep again.
+        if let Some(runner) = &runner {
+            runner.unpark();
         }
-        let _delivered = Delivered(&self.state);
-        let mut runner = self.runner.load(Ordering::Acquire);
-        while runner.is_null() {
-            // The runner has won `start` and stores its context next.
-            thread::yield_now();
-            runner = self.runner.load(Ordering::Acquire);
-        }
-        // SAFETY: the runner stays in `run` until `INTERRUPTING` is cleared, and its context lives at
-        // least as long.
-        let runner = unsafe { &*runner };
-        deliver(runner);
     }
 
     #[inline]

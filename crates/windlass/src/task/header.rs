@@ -14,57 +14,79 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The part of a task that does not depend on its code. Tasks that are kept inline have none.
 ///
-/// It is small and cheap to create: what most tasks never have is allocated on first use.
+/// It is one word, the id, until the task has more than that: what most tasks never have is allocated
+/// on first use, and the id with it.
 #[derive(Debug)]
-pub(crate) struct Header {
-    id: TaskId,
-    /// When it was queued, as a [`timestamp`]; zero if that was not recorded.
-    queued_at: AtomicU64,
-    rare: OnceBox<Rare>,
-}
+pub(crate) struct Header(OnceBox<Rare>);
 
-/// The part that most tasks never have.
-#[derive(Debug, Default)]
+/// The part that most tasks never have, and the id.
+#[derive(Debug)]
 struct Rare {
+    id: TaskId,
     attributes: Option<Arc<Attributes>>,
+    queued_at: QueuedAt,
     waiters: Waiters,
     completion: Completion,
+}
+
+impl Rare {
+    fn new(id: TaskId, attributes: Option<Arc<Attributes>>) -> Self {
+        Self {
+            id,
+            attributes,
+            queued_at: QueuedAt::default(),
+            waiters: Waiters::default(),
+            completion: Completion::default(),
+        }
+    }
+}
+
+/// When a task was queued, as a [`timestamp`]; zero if that was not recorded.
+#[derive(Debug, Default)]
+pub(super) struct QueuedAt(AtomicU64);
+
+impl QueuedAt {
+    pub(super) fn set(&self, at: Instant) {
+        self.0.store(timestamp::nanos(at), Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> Option<Instant> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(timestamp::instant(nanos)),
+        }
+    }
 }
 
 impl Header {
     #[inline]
     pub(super) fn new(id: TaskId, attributes: Option<Arc<Attributes>>) -> Self {
         if attributes.is_some() {
-            return Self::with_rare(
-                id,
-                Rare {
-                    attributes,
-                    ..Rare::default()
-                },
-            );
+            return Self::with_rare(Rare::new(id, attributes));
         }
-        Self {
-            id,
-            queued_at: AtomicU64::new(0),
-            rare: OnceBox::new(),
-        }
+        Self(OnceBox::new(id.as_u64()))
     }
 
-    fn with_rare(id: TaskId, rare: Rare) -> Self {
-        Self {
-            id,
-            queued_at: AtomicU64::new(0),
-            rare: OnceBox::from(Box::new(rare)),
-        }
+    #[cold]
+    fn with_rare(rare: Rare) -> Self {
+        Self(OnceBox::from(Box::new(rare)))
     }
 
     fn rare(&self) -> Option<&Rare> {
-        self.rare.get()
+        self.0.get().ok()
+    }
+
+    fn rare_or_init(&self) -> &Rare {
+        self.0
+            .get_or_init(|number| Rare::new(TaskId::from_u64(number), None))
     }
 
     #[inline]
-    pub(crate) const fn id(&self) -> TaskId {
-        self.id
+    pub(crate) fn id(&self) -> TaskId {
+        match self.0.get() {
+            Ok(rare) => rare.id,
+            Err(number) => TaskId::from_u64(number),
+        }
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
@@ -87,23 +109,19 @@ impl Header {
 
     /// Returns the waiters for the end of the task.
     pub(super) fn waiters(&self) -> &Waiters {
-        &self.rare.get_or_init(Rare::default).waiters
+        &self.rare_or_init().waiters
     }
 
     /// Returns the place of the outcome of a task that was completed from outside.
     pub(super) fn completion(&self) -> &Completion {
-        &self.rare.get_or_init(Rare::default).completion
+        &self.rare_or_init().completion
     }
 
     pub(super) fn set_queued_at(&self, at: Instant) {
-        self.queued_at
-            .store(timestamp::nanos(at), Ordering::Relaxed);
+        self.rare_or_init().queued_at.set(at);
     }
 
     pub(super) fn queued_at(&self) -> Option<Instant> {
-        match self.queued_at.load(Ordering::Relaxed) {
-            0 => None,
-            nanos => Some(timestamp::instant(nanos)),
-        }
+        self.rare()?.queued_at.get()
     }
 }

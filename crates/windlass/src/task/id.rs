@@ -50,6 +50,11 @@ impl TaskId {
         Self(NonZeroU64::new(number).expect("numbers start at one and do not run out"))
     }
 
+    /// Returns the id with this number, which was an id's before.
+    pub(super) const fn from_u64(number: u64) -> Self {
+        Self(NonZeroU64::new(number).expect("the number of an id"))
+    }
+
     /// Returns the id as a number.
     #[must_use]
     pub const fn as_u64(self) -> u64 {

@@ -6,11 +6,10 @@ use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
 use super::erased::{Erase, Erased};
-use super::header::Header;
+use super::header::{Header, QueuedAt};
 use super::recycled_box::RecycledBox;
 use super::runnable::{RunOutcome, Runnable};
 use super::timer::{MaybeTimer, Place, TimerView};
-use super::transition::CancelMode;
 use crate::unwind::{discard, ignore_panic};
 
 /// Erases a body without a header: inline, or in a recycled block, or in a box.
@@ -24,7 +23,11 @@ pub(super) fn erase_body<B: Body<()> + 'static>(body: B) -> Erased {
 
 /// Erases a body with a header.
 pub(super) fn erase_headed<B: Body<()> + 'static>(header: Header, body: B) -> Erased {
-    erase_small(BoxedWithHeader(Box::new(WithHeader { header, body })))
+    erase_small(BoxedWithHeader(Box::new(WithHeader {
+        header,
+        queued_at: QueuedAt::default(),
+        body,
+    })))
 }
 
 /// Erases the runnable half of a cell that has one.
@@ -38,9 +41,14 @@ where
     erase_small(Half(cell))
 }
 
-/// Erases a task that others may run too.
+/// Erases a task that its object may run again.
 pub(super) fn erase_shared(task: impl Runnable + 'static) -> Erased {
     erase_small(Shared(task))
+}
+
+/// Erases a half of a task that others can start too; its drop decides what becomes of the task.
+pub(super) fn erase_one_of_many(half: impl Runnable + 'static) -> Erased {
+    erase_small(OneOfMany(half))
 }
 
 /// Erases a box or a counted reference, which takes two words at most.
@@ -124,6 +132,7 @@ impl<B: Body<()> + 'static> Erase for Boxed<B> {
 /// A body with a header.
 struct WithHeader<B> {
     header: Header,
+    queued_at: QueuedAt,
     body: B,
 }
 
@@ -139,13 +148,26 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
     fn header(&self) -> Option<&Header> {
         Some(&self.0.header)
     }
+    fn queued_at(&self) -> Option<&QueuedAt> {
+        Some(&self.0.queued_at)
+    }
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
-        let WithHeader { header, body } = *self.0;
+        let WithHeader {
+            header,
+            queued_at,
+            body,
+        } = *self.0;
         let taken = body.take_input(place);
-        taken.map_err(|body| Self(Box::new(WithHeader { header, body })))
+        taken.map_err(|body| {
+            Self(Box::new(WithHeader {
+                header,
+                queued_at,
+                body,
+            }))
+        })
     }
 }
 
@@ -157,7 +179,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B
         self.0.run_and_release()
     }
     fn abandon(self) {
-        abandon(&*self.0);
+        ignore_panic(|| self.0.abandon());
     }
     fn header(&self) -> Option<&Header> {
         Some(self.0.header())
@@ -177,7 +199,28 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B
     }
 }
 
-/// A task that others may run too.
+/// A half of a task that others can start too.
+struct OneOfMany<R>(R);
+
+impl<R: Runnable + 'static> Erase for OneOfMany<R> {
+    fn run(self) -> RunOutcome {
+        self.0.run()
+    }
+    fn abandon(self) {
+        drop(self);
+    }
+    fn header(&self) -> Option<&Header> {
+        Some(self.0.header())
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        Some(&self.0)
+    }
+    fn take_input(self, _: &mut dyn Any) -> Result<(), Self> {
+        Err(self)
+    }
+}
+
+/// A task that its object may run again.
 struct Shared<R>(R);
 
 impl<R: Runnable + 'static> Erase for Shared<R> {
@@ -185,7 +228,7 @@ impl<R: Runnable + 'static> Erase for Shared<R> {
         self.0.run()
     }
     fn abandon(self) {
-        abandon(&self.0);
+        ignore_panic(|| self.0.abandon());
     }
     fn header(&self) -> Option<&Header> {
         Some(self.0.header())
@@ -207,16 +250,5 @@ fn run_body<B: Body<()>>(body: B) -> RunOutcome {
     match body.run_once() {
         Ok(()) => RunOutcome::Completed,
         Err(failure) => RunOutcome::Failed(failure),
-    }
-}
-
-/// Cancels a task that is dropped unrun. Panics of callbacks are ignored, since a drop may be part of an
-/// unwind. A task that is running, by another half of the same `FutureTask`, is not cancelled.
-fn abandon(task: &impl Runnable) {
-    let state = task.state();
-    if !state.is_running() && !state.is_done() {
-        ignore_panic(|| {
-            task.cancel(CancelMode::LetRun, state.drop_reason());
-        });
     }
 }

@@ -203,6 +203,47 @@ fn a_getter_never_waits_for_a_task_that_is_dropped() {
     });
 }
 
+/// WL-050
+#[test]
+fn a_half_that_is_dropped_leaves_the_task_to_the_others_who_can_run_it() {
+    model(|| {
+        let task = FutureTask::new(|| 7);
+        let half = task.task();
+        let dropper = spawn(move || drop(half));
+        task.run();
+        dropper.join().unwrap();
+        assert_eq!(task.get().unwrap(), 7);
+    });
+}
+
+/// WL-051
+#[test]
+fn a_getter_never_waits_for_a_task_that_nobody_can_run_any_more() {
+    model(|| {
+        let task = FutureTask::new(|| 7);
+        let (half, handle) = (task.task(), task.handle());
+        let dropper = spawn(move || drop(half));
+        drop(task);
+        assert!(handle.get().unwrap_err().is_cancelled());
+        dropper.join().unwrap();
+    });
+}
+
+/// WL-050
+#[test]
+fn a_task_that_is_dropped_is_cancelled_or_runs_to_its_end_never_both() {
+    model(|| {
+        let runs = Arc::new(AtomicU32::new(0));
+        let ran = Arc::clone(&runs);
+        let (task, mut handle) = Task::with_handle(move || ran.fetch_add(1, Ordering::Relaxed));
+        let dropper = spawn(move || drop(task));
+        handle.run_here();
+        dropper.join().unwrap();
+        let ran = runs.load(Ordering::Relaxed) == 1;
+        assert_eq!(handle.get().is_ok(), ran);
+    });
+}
+
 #[test]
 fn a_waker_registered_by_a_poll_that_found_nothing_is_woken() {
     model(|| {

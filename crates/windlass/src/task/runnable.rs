@@ -28,6 +28,8 @@ pub(crate) trait Runnable: Send + Sync {
     fn run_and_reset(&self) -> RunOutcome;
     /// Cancels the task unless it is done; returns false if it is.
     fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool;
+    /// Cancels the task with its drop reason, unless it has started or is done.
+    fn abandon(&self);
     /// Completes a task that is not running with a failure that is not of its own code.
     fn fail(&self, failure: Failure) -> bool;
     /// Sets the reason with which it is cancelled if it is dropped unrun.
@@ -52,6 +54,9 @@ where
     }
     fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
         (**self).cancel(mode, reason)
+    }
+    fn abandon(&self) {
+        (**self).abandon();
     }
     fn fail(&self, failure: Failure) -> bool {
         (**self).fail(failure)

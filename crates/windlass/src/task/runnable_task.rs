@@ -77,7 +77,7 @@ impl Task {
         Self { erased, id }
     }
 
-    /// Creates a runnable half of a task that others may run too.
+    /// Creates a run of a task that its object may run again; if it is dropped, so is the task.
     pub(crate) fn of_runnable(task: impl Runnable + 'static) -> Self {
         Self {
             id: task.header().id(),
@@ -93,6 +93,14 @@ impl Task {
     #[inline]
     pub(super) fn into_erased(self) -> (Erased, TaskId) {
         (self.erased, self.id)
+    }
+
+    /// Creates a runnable half of a task that others can start too.
+    pub(super) fn of_one_of_many(half: impl Runnable + 'static) -> Self {
+        Self {
+            id: half.header().id(),
+            erased: kinds::erase_one_of_many(half),
+        }
     }
 
     /// Runs the task on this thread.
@@ -204,16 +212,21 @@ impl Task {
             let erased = kinds::erase_headed(Header::new(id, None), Nested(self));
             Self { erased, id }
         };
-        if let Some(header) = task.header() {
-            header.set_queued_at(at);
+        match (task.erased.queued_at(), task.header()) {
+            (Some(queued_at), _) => queued_at.set(at),
+            (None, Some(header)) => header.set_queued_at(at),
+            (None, None) => {}
         }
         task
     }
 
     /// Returns when the task was queued, if that was recorded.
     pub(crate) fn queued_at(&self) -> Option<Instant> {
-        match self.timer() {
-            Some(timer) => timer.queued_at(),
+        if let Some(timer) = self.timer() {
+            return timer.queued_at();
+        }
+        match self.erased.queued_at() {
+            Some(queued_at) => queued_at.get(),
             None => self.header()?.queued_at(),
         }
     }

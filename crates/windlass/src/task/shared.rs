@@ -39,10 +39,6 @@ impl<T> SharedHandle<T> {
     pub(crate) fn new(task: Ref<dyn Awaitable<T>>) -> Self {
         Self { task, key: None }
     }
-
-    pub(super) fn task(&self) -> &Ref<dyn Awaitable<T>> {
-        &self.task
-    }
 }
 
 impl<T> Handle for SharedHandle<T> {

@@ -19,13 +19,15 @@
 //! writes to a place of its own. So the runner need not ask for permission to write.
 //!
 //! The word also counts the references to the task. So a run that nobody waits for publishes its result
-//! and releases the runner's reference in one step.
+//! and releases the runner's reference in one step. And it names the running thread, by number: a
+//! canceller that finds the task running knows at once whom to interrupt.
 
 use super::error::Cancellation;
 use super::transition::{
     Announced, CancelMode, Cancelled, Claimed, Finished, Published, Reset, ResultKind, RunnerRef,
     Started, Withdrawn,
 };
+use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread runs the body.
@@ -36,7 +38,8 @@ const DONE: u64 = 1 << 1;
 const CANCELLED: u64 = 1 << 2;
 /// With `DONE`: the result is a failure.
 const FAILED: u64 = 1 << 3;
-/// A canceller is about to interrupt the runner, which must not return before.
+/// A canceller is about to interrupt the runner, which must not return before. The runner parks
+/// meanwhile, and the canceller unparks it after it has cleared the bit.
 const INTERRUPTING: u64 = 1 << 4;
 /// A thread, a waker or a callback waits for the end.
 const AWAITED: u64 = 1 << 5;
@@ -50,8 +53,18 @@ const REASON_SHIFT: u32 = 8;
 /// on.
 const DROP_REASON_SHIFT: u32 = 12;
 const CODE_MASK: u64 = 0b1111;
-/// One reference; they are counted in the bits from here on.
+/// One reference; they are counted in the bits from here to the runner's.
 const REF: u64 = 1 << 16;
+/// With `RUNNING`: the number of the runner's context, in the bits from here on.
+const RUNNER_SHIFT: u32 = u64::BITS - ThreadContext::NUMBER_BITS;
+const RUNNER_MASK: u64 = u64::MAX << RUNNER_SHIFT;
+const MAX_REFS: u64 = (!RUNNER_MASK / REF) / 2;
+/// A task that nobody has touched since it was submitted with a handle.
+const SUBMITTED: u64 = bits_of_new(2, Cancellation::Dropped);
+
+const fn bits_of_new(refs: u64, drop_reason: Cancellation) -> u64 {
+    refs * REF + (drop_reason.code() << DROP_REASON_SHIFT)
+}
 
 /// The state word.
 #[derive(Debug)]
@@ -109,9 +122,13 @@ impl Snapshot {
     pub(super) const fn drop_reason(self) -> Cancellation {
         Cancellation::from_code((self.0 >> DROP_REASON_SHIFT) & CODE_MASK)
     }
+    /// Returns the number of the context of the running thread.
+    const fn runner(self) -> u32 {
+        (self.0 >> RUNNER_SHIFT) as u32
+    }
     #[inline]
     const fn refs(self) -> u64 {
-        self.0 / REF
+        (self.0 & !RUNNER_MASK) / REF
     }
 }
 
@@ -119,9 +136,7 @@ impl State {
     /// Creates the state of a task that has not started, with this many references to it.
     #[inline]
     pub(super) fn new(refs: u64, drop_reason: Cancellation) -> Self {
-        Self(AtomicU64::new(
-            refs * REF + (drop_reason.code() << DROP_REASON_SHIFT),
-        ))
+        Self(AtomicU64::new(bits_of_new(refs, drop_reason)))
     }
 
     #[inline]
@@ -129,16 +144,25 @@ impl State {
         Snapshot(self.0.load(Ordering::Acquire))
     }
 
-    /// Becomes the runner, if there is none and the task is not done.
+    /// Becomes the runner, if there is none and the task is not done; `runner` is the number of the
+    /// thread's context.
     #[inline]
-    pub(super) fn start(&self) -> Started {
-        // Setting the bit of a task that is done or running already changes nothing for anybody.
-        let before = self.0.fetch_or(RUNNING, Ordering::AcqRel);
-        if before & (RUNNING | DONE | CLAIMED) == 0 {
-            Started::Won
-        } else {
-            Started::Lost
+    pub(super) fn start(&self, runner: u32) -> Started {
+        let running = RUNNING | (u64::from(runner) << RUNNER_SHIFT);
+        // A guess, mostly right, instead of a load: the load would fetch the cache line once more.
+        let mut now = SUBMITTED;
+        while now & (RUNNING | DONE | CLAIMED) == 0 {
+            match self.0.compare_exchange_weak(
+                now,
+                now | running,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Started::Won,
+                Err(seen) => now = seen,
+            }
         }
+        Started::Lost
     }
 
     /// Publishes the result that the runner has written.
@@ -194,7 +218,7 @@ impl State {
         let update = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                (now & (DONE | CLAIMED) == 0).then_some(now & !RUNNING)
+                (now & (DONE | CLAIMED) == 0).then_some(now & !(RUNNING | RUNNER_MASK))
             });
         match update {
             Ok(_) => Reset::Queued,
@@ -220,6 +244,7 @@ impl State {
             Err(_) => Cancelled::TooLate,
             Ok(before) if before.is_running() => Cancelled::Running {
                 awaited: before.is_awaited(),
+                runner: before.runner(),
             },
             Ok(before) => Cancelled::Unstarted {
                 awaited: before.is_awaited(),
@@ -269,7 +294,11 @@ impl State {
 
     /// Adds a reference.
     pub(super) fn retain(&self) {
-        self.0.fetch_add(REF, Ordering::Relaxed);
+        let before = self.0.fetch_add(REF, Ordering::Relaxed);
+        if Snapshot(before).refs() > MAX_REFS {
+            // More than a hundred million, most of them forgotten: as for an `Arc`, nothing can be done.
+            std::process::abort();
+        }
     }
 
     /// Removes a reference; returns whether it was the last, so that the caller owns the task.
@@ -318,7 +347,7 @@ mod models {
         model(|| {
             let state = queued();
             let canceller = spawn_canceller(&state);
-            let started = state.start() == Started::Won;
+            let started = state.start(1) == Started::Won;
             let cancelled = canceller.join().unwrap();
             assert_eq!(started, matches!(cancelled, Cancelled::Running { .. }));
         });
@@ -330,9 +359,9 @@ mod models {
             let state = queued();
             let theirs = Arc::clone(&state);
             let other = thread::Builder::new()
-                .spawn(move || theirs.start())
+                .spawn(move || theirs.start(1))
                 .unwrap();
-            assert_ne!(state.start(), other.join().unwrap());
+            assert_ne!(state.start(2), other.join().unwrap());
         });
     }
 
@@ -340,7 +369,7 @@ mod models {
     fn a_run_finishes_or_is_cancelled_never_both() {
         model(|| {
             let state = queued();
-            assert_eq!(state.start(), Started::Won);
+            assert_eq!(state.start(1), Started::Won);
             let canceller = spawn_canceller(&state);
             let finished = state.finish(ResultKind::Value, RunnerRef::Keep) != Finished::Lost;
             assert_eq!(finished, canceller.join().unwrap() == Cancelled::TooLate);

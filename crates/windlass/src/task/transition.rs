@@ -93,8 +93,8 @@ pub(super) enum Cancelled {
     TooLate,
     /// It had not started; the caller owns the body.
     Unstarted { awaited: bool },
-    /// It runs, and keeps running.
-    Running { awaited: bool },
+    /// It runs, and keeps running, on the thread whose context has this number.
+    Running { awaited: bool, runner: u32 },
 }
 
 /// The outcome of [`State::withdraw`](super::state::State::withdraw).

@@ -52,7 +52,6 @@ const UNSAFE: &[&str] = &[
     "task/cell_ref.rs",
     "task/completion.rs",
     "task/erased.rs",
-    "task/head.rs",
     "task/models.rs",
     "task/recycled_box.rs",
     "task/timed_task.rs",

@@ -240,7 +240,8 @@ fn a_waker_may_use_the_task_when_it_is_woken_and_when_it_is_dropped() {
         );
         task.run();
         assert_eq!(data.looks.load(Ordering::SeqCst), 3, "woken and dropped");
-        let mut forgotten = FutureTask::new(|| 7).handle();
+        let unrun = FutureTask::new(|| 7);
+        let mut forgotten = unrun.handle();
         let waker = curious(Arc::clone(&data));
         let mut context = Context::from_waker(&waker);
         assert!(

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use windlass::clock::TestClock;
-use windlass::task::{Cancellation, ExecutionError, FutureTask, Task, TaskId, TaskState};
+use windlass::task::{
+    Cancellation, ExecutionError, FutureTask, Task, TaskHandle, TaskId, TaskState,
+};
 use windlass::testing::{Gate, Latch, PATIENCE, within_patience};
 
 /// What a handle reports of a cancelled task.
@@ -288,6 +290,11 @@ fn a_task_is_five_words() {
 }
 
 #[test]
+fn a_handle_is_one_word() {
+    assert_eq!(size_of::<TaskHandle<u64>>(), size_of::<usize>());
+}
+
+#[test]
 fn a_task_runs_whatever_the_size_and_alignment_of_its_closure() {
     #[repr(align(128))]
     struct Aligned([u8; 128]);
@@ -365,6 +372,54 @@ fn a_half_that_is_dropped_does_not_disturb_a_task_that_runs() {
     gate.open();
     runner.join().unwrap();
     assert_eq!(task.get().unwrap(), 7);
+}
+
+/// WL-050
+#[test]
+fn a_half_that_is_dropped_leaves_the_task_to_the_clones_and_the_other_halves() {
+    let task = FutureTask::new(|| 7);
+    let (one, other) = (task.task(), task.task());
+    drop(one);
+    assert!(!task.is_done());
+    other.run();
+    assert_eq!(task.get().unwrap(), 7);
+    let task = FutureTask::new(|| 8);
+    drop(task.task());
+    task.run();
+    assert_eq!(task.get().unwrap(), 8);
+}
+
+/// WL-051
+#[test]
+fn a_task_that_nobody_can_run_any_more_is_cancelled() {
+    let dropped = Some(ExecutionError::Cancelled(Cancellation::Dropped));
+    let task = FutureTask::new(|| 7);
+    let (handle, clone, half) = (task.handle(), task.clone(), task.task());
+    drop(task);
+    drop(half);
+    assert!(!handle.is_done(), "the clone can run it");
+    drop(clone);
+    assert_eq!(handle.get().err(), dropped);
+    let task = FutureTask::new(|| 7);
+    let (handle, half) = (task.handle(), task.task());
+    drop(task);
+    assert!(!handle.is_done(), "the half can run it");
+    drop(half);
+    assert_eq!(handle.get().err(), dropped);
+}
+
+/// WL-051
+#[test]
+fn a_task_whose_last_half_an_executor_gives_up_is_cancelled_with_its_reason() {
+    let task = FutureTask::new(|| 7);
+    let (one, other) = (task.task(), task.task());
+    one.abandon(Cancellation::Removed);
+    assert!(!task.is_done(), "the other half is in another place");
+    other.abandon(Cancellation::Discarded);
+    assert_eq!(
+        task.get().err(),
+        Some(ExecutionError::Cancelled(Cancellation::Discarded))
+    );
 }
 
 #[test]
