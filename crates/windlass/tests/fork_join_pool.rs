@@ -1,6 +1,7 @@
 //! The work-stealing pool: building it, its order, its helpers, its threads.
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
+use std::error::Error;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,11 +10,12 @@ use std::time::Duration;
 
 use windlass::clock::TestClock;
 use windlass::error::Failure;
+use windlass::error::RejectionReason;
 use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask, worker_index};
 use windlass::task::Task;
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
-use windlass::{ExecutorService, Submit, executors};
+use windlass::{Executor, ExecutorService, Submit, executors};
 
 struct Fib(u32);
 
@@ -136,12 +138,15 @@ fn after_a_computation_the_pool_is_quiescent_and_stays_usable() {
     }
 }
 
-/// What needs no worker can still be computed, by the caller.
+/// WL-045: what needs no worker can still be computed, by the caller, and the pool says so.
 #[test]
 fn invoke_after_the_end_of_the_pool_runs_in_the_caller() {
     let pool = ForkJoinPool::new(2).unwrap();
     pool.close();
     assert_eq!(pool.invoke(Fib(8)), 21);
+    assert_eq!(pool.stats().caller_run_count, 1);
+    assert_eq!(pool.try_install(|| 1).map_err(|body| body()), Err(1));
+    assert_eq!(pool.stats().caller_run_count, 1);
     assert!(pool.is_terminated());
 }
 
@@ -286,17 +291,26 @@ fn a_panic_in_a_submitted_task_stays_with_that_task() {
 
 /// FJP-040
 #[test]
-fn when_no_worker_can_be_made_tasks_wait_and_joiners_progress() {
+fn when_no_worker_can_be_made_tasks_are_refused_and_joiners_progress() {
     let (pool, factory) = limited(0);
-    let mut task = pool.submit(|| 3).unwrap();
-    assert_eq!(pool.stats().queued_submission_count, 1);
+    let refused = pool.submit(|| 3).unwrap_err();
+    assert!(
+        refused
+            .source()
+            .unwrap()
+            .to_string()
+            .contains("no more threads")
+    );
+    assert_eq!(refused.reason(), RejectionReason::NoThread);
+    assert_eq!(pool.stats().queued_submission_count, 0);
     assert_eq!(pool.invoke(Fib(8)), 21);
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    assert_eq!(pool.fork(Fib(8)).unwrap().join().unwrap(), 21);
-    assert!(!task.is_done());
+    assert!(pool.fork(Fib(8)).is_err());
+    assert_eq!(pool.stats().caller_run_count, 2);
     factory.0.store(9, Ordering::SeqCst);
-    pool.execute(|| ()).unwrap();
-    assert_eq!(task.get_timeout(PATIENCE).unwrap(), 3);
+    let (task, mut handle) = refused.into_parts();
+    pool.execute_task(task).unwrap();
+    assert_eq!(handle.get_timeout(PATIENCE).unwrap(), 3);
 }
 
 /// FJP-040: the same if the thread comes to nothing after it was promised.

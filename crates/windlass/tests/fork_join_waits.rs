@@ -1,15 +1,20 @@
 //! Waits of fork-join workers: no worker waits for what only it could run.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
-use std::sync::Arc;
+use std::error::Error;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use windlass::error::{Cancellation, Failure, RejectionReason};
+use windlass::forkjoin::completer::{Completer, Node};
 use windlass::forkjoin::{self, Cx, ForkHandle, ForkJoinPool, RecursiveTask};
 use windlass::interrupt;
 use windlass::task::Task;
 use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
+use windlass::thread_factory::{ThreadBody, ThreadFactory};
 use windlass::{ExecutorService, Submit};
 
 /// A recursive task made of a closure.
@@ -156,7 +161,7 @@ fn cancelling_a_joiner_that_runs_what_it_joins_interrupts_it_when_that_has_ended
         let pool = lone();
         let gate = Gate::new();
         let theirs = gate.clone();
-        let (seen, sees) = std::sync::mpsc::channel();
+        let (seen, sees) = mpsc::channel();
         let inside = pool.clone();
         let outer = pool.submit(move || {
             let inner = fork(&inside, move || theirs.pass().is_err());
@@ -306,7 +311,7 @@ fn a_worker_that_awaits_quiescence_waits_for_the_others_and_no_longer_than_its_l
             assert!(!pool.await_quiescence(Duration::ZERO));
         });
         let inside = pool.clone();
-        let (told, hear) = std::sync::mpsc::channel();
+        let (told, hear) = mpsc::channel();
         let waits = pool.submit(move || {
             told.send(()).unwrap();
             assert!(inside.await_quiescence(PATIENCE));
@@ -355,7 +360,7 @@ fn a_running_task_executes_and_submits_others_after_shutdown() {
         let pool = lone();
         let gate = Gate::new();
         let (theirs, inside) = (gate.clone(), pool.clone());
-        let (told, hear) = std::sync::mpsc::channel();
+        let (told, hear) = mpsc::channel();
         let submits = pool.submit(move || {
             theirs.pass_uninterruptibly();
             inside.execute(move || told.send(1).unwrap()).unwrap();
@@ -375,5 +380,178 @@ fn a_running_task_executes_and_submits_others_after_shutdown() {
         assert_eq!(submits.unwrap().join().unwrap(), 2);
         assert_eq!(pool.await_termination(PATIENCE), Ok(true));
         assert_eq!(hear.recv(), Ok(1));
+    });
+}
+
+/// A factory whose threads come to nothing.
+#[derive(Debug)]
+enum NoThread {
+    Refused,
+    /// After they were promised.
+    Lost,
+    /// The body is kept until the test takes it.
+    Late(Mutex<Vec<ThreadBody>>),
+}
+
+impl ThreadFactory for NoThread {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        match self {
+            Self::Refused => Err(io::Error::new(io::ErrorKind::QuotaExceeded, "no thread")),
+            Self::Lost => thread::Builder::new().spawn(|| drop(body)).map(drop),
+            Self::Late(bodies) => {
+                bodies.lock().unwrap().push(body);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A pool of one worker, and what its uncaught handler is called with.
+fn without_threads(factory: &Arc<NoThread>) -> (ForkJoinPool, mpsc::Receiver<String>) {
+    let (tell, told) = mpsc::channel();
+    let builder = ForkJoinPool::builder().parallelism(1);
+    let builder = builder.thread_factory(Arc::clone(factory));
+    let handler = move |failure: &Failure| drop(tell.send(failure.to_string()));
+    (builder.uncaught_handler(handler).build().unwrap(), told)
+}
+
+/// WL-044
+#[test]
+fn a_pool_that_gets_no_thread_refuses_with_the_error_and_terminates() {
+    within_patience("a pool without threads", || {
+        let (pool, _) = without_threads(&Arc::new(NoThread::Refused));
+        let refused = pool.submit(|| 3).unwrap_err();
+        assert_eq!(refused.reason(), RejectionReason::NoThread);
+        assert!(refused.source().unwrap().to_string().contains("no thread"));
+        let (task, handle) = refused.into_parts();
+        task.run();
+        assert_eq!(handle.join().unwrap(), 3);
+        assert!(pool.execute(|| ()).is_err());
+        let forked = pool.fork(Run(|_: &Cx<'_>| ())).unwrap_err();
+        assert_eq!(forked.reason(), RejectionReason::NoThread);
+        let tree = pool.submit_completer(Leaf).unwrap_err();
+        assert_eq!(tree.reason(), RejectionReason::NoThread);
+        let stats = pool.stats();
+        assert_eq!(
+            (stats.refused_thread_count, stats.abandoned_task_count),
+            (4, 0)
+        );
+        assert_eq!(stats.last_refusal, Some(io::ErrorKind::QuotaExceeded));
+        pool.close();
+    });
+}
+
+/// WL-044
+#[test]
+fn what_waits_for_a_thread_that_was_promised_and_does_not_come_is_cancelled() {
+    within_patience("a pool without threads", || {
+        let late = Arc::new(NoThread::Late(Mutex::default()));
+        let (pool, told) = without_threads(&late);
+        let mut submitted = pool.submit(|| 3).unwrap();
+        let mut forked = pool.fork(Run(|_: &Cx<'_>| ())).unwrap();
+        let tree = pool.submit_completer(Leaf).unwrap();
+        pool.execute(|| ()).unwrap();
+        let NoThread::Late(bodies) = &*late else {
+            unreachable!()
+        };
+        let body = bodies.lock().unwrap().pop().unwrap();
+        drop(body);
+        let why = submitted.get().unwrap_err().cancellation();
+        assert_eq!(why, Some(Cancellation::NoThread));
+        assert!(forked.get().unwrap_err().is_cancelled());
+        assert!(tree.get().unwrap_err().is_cancelled());
+        assert_eq!(pool.stats().abandoned_task_count, 4);
+        assert!(told.recv().unwrap().contains("no thread"));
+        pool.close();
+    });
+}
+
+/// WL-044
+#[test]
+fn waits_for_threads_that_come_to_nothing_end() {
+    within_patience("a pool without threads", || {
+        let (pool, _told) = without_threads(&Arc::new(NoThread::Lost));
+        for _ in 0..50 {
+            let _ = pool.submit(|| 3).map(|handle| handle.join());
+            let _ = pool.fork(Run(|_: &Cx<'_>| 3)).map(|handle| handle.join());
+            let _ = pool.submit_completer(Leaf).map(|tree| tree.join());
+            assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        }
+        pool.close();
+    });
+}
+
+/// WL-044
+#[test]
+fn a_pool_with_workers_goes_on_with_fewer_and_says_so() {
+    #[derive(Debug)]
+    struct Two(AtomicUsize);
+    impl ThreadFactory for Two {
+        fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+            if self.0.fetch_add(1, Ordering::SeqCst) < 2 {
+                return thread::Builder::new().spawn(|| body.run()).map(drop);
+            }
+            Err(io::Error::other("no third thread"))
+        }
+    }
+    within_patience("a pool with two of four workers", || {
+        let builder = ForkJoinPool::builder().parallelism(4);
+        let pool = builder
+            .thread_factory(Two(AtomicUsize::new(0)))
+            .build()
+            .unwrap();
+        let gate = Gate::new();
+        let submit = |_| {
+            let gate = gate.clone();
+            pool.submit(move || gate.pass_uninterruptibly()).unwrap()
+        };
+        let handles: Vec<_> = (0..10).map(submit).collect();
+        gate.await_waiting(2);
+        let stats = pool.stats();
+        assert_eq!((stats.pool_size, stats.abandoned_task_count), (2, 0));
+        assert!(stats.refused_thread_count > 0);
+        gate.open();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        pool.close();
+    });
+}
+
+/// A tree of one node.
+struct Leaf;
+
+impl Completer for Leaf {
+    fn compute(&self, node: &Node) {
+        node.try_complete();
+    }
+}
+
+/// CC-009, FJT-016
+#[test]
+fn no_join_ends_on_an_interrupt_and_every_get_does() {
+    within_patience("interrupted waits", || {
+        let pool = lone();
+        let gate = Gate::new();
+        let theirs = gate.clone();
+        pool.execute(move || theirs.pass_uninterruptibly()).unwrap();
+        gate.await_waiting(1);
+        let (tree, mut forked) = (pool.submit_completer(Leaf).unwrap(), fork(&pool, || 1));
+        interrupt::current().interrupt();
+        assert!(tree.get().unwrap_err().is_interrupted());
+        interrupt::current().interrupt();
+        assert!(forked.get().unwrap_err().is_interrupted());
+        interrupt::current().interrupt();
+        let me = interrupt::current();
+        let opener = thread::spawn(move || {
+            until("the interrupt was taken", || !me.is_interrupted());
+            gate.open();
+        });
+        tree.join().unwrap();
+        assert!(interrupt::is_interrupted());
+        assert_eq!(forked.join().unwrap(), 1);
+        assert!(interrupt::interrupted());
+        opener.join().unwrap();
+        pool.close();
     });
 }

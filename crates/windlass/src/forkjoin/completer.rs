@@ -16,6 +16,7 @@ use std::task::{Context, Poll};
 use super::executor::ForkJoinPool;
 use super::job::{WaiterId, Work};
 use super::local::Local;
+use super::shared::Refused;
 use crate::executor::{ExecutorService, RejectedExecution};
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
@@ -186,13 +187,13 @@ impl Node {
         drop(rejected);
     }
 
-    fn submit(&self) -> Result<(), Work> {
+    fn submit(&self) -> Result<(), Refused> {
         let queued = QueuedNode(Some(self.clone()));
         let task = Task::new(move || queued.compute());
         let work = Work::Task(task, Some(self.root().waiter()));
         match self.pool() {
             Some(pool) => pool.shared().push_or_submit(work),
-            None => Err(work),
+            None => Err(Refused::shut_down(work)),
         }
     }
 
@@ -460,7 +461,7 @@ impl ForkJoinPool {
         let root = Root { node, end };
         match root.node.submit() {
             Ok(()) => Ok(root),
-            Err(work) => Err(self.rejection(work).with_handle(root)),
+            Err(refused) => Err(self.rejection(refused).with_handle(root)),
         }
     }
 }

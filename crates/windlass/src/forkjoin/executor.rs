@@ -13,11 +13,11 @@ use super::join::join_in;
 use super::local::Local;
 use super::parallelism::{ParallelismError, check};
 use super::scope::{self, Scope};
-use super::shared::Shared;
+use super::shared::{Refused, Shared};
 use super::state::RunState;
 use super::stats::ForkJoinStats;
 use super::task::{self, RecursiveTask, forkable};
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::{Task, TaskBuilder};
@@ -117,7 +117,11 @@ impl ForkJoinPool {
         scope::scope(self.shared(), body)
     }
 
-    /// Runs the closure on a worker and waits for it; runs it on this thread if the pool is shut down.
+    /// Runs the closure on a worker and waits for it; runs it on this thread if the pool is shut down, or
+    /// has no worker and no thread can be created.
+    ///
+    /// [`ForkJoinStats::caller_run_count`] counts the closures that ran on the calling thread, also those of
+    /// `join`, `scope` and `invoke`. [`try_install`](Self::try_install) returns the closure instead.
     ///
     /// # Panics
     ///
@@ -130,6 +134,37 @@ impl ForkJoinPool {
         Local::of(self.shared(), |local| match local {
             Some(_) => body(),
             None => self.shared().run_on_worker(body),
+        })
+    }
+
+    /// Runs the closure on a worker and waits for it, as [`install`](Self::install), unless the pool is
+    /// shut down.
+    ///
+    /// # Errors
+    ///
+    /// The closure, if the pool is shut down and this is not called on one of its workers.
+    ///
+    /// # Panics
+    ///
+    /// If the closure panics.
+    ///
+    /// ```
+    /// use windlass::ExecutorService;
+    /// use windlass::forkjoin::ForkJoinPool;
+    ///
+    /// let pool = ForkJoinPool::new(1).unwrap();
+    /// assert_eq!(pool.try_install(|| 1).ok(), Some(1));
+    /// pool.close();
+    /// assert!(pool.try_install(|| 1).is_err());
+    /// ```
+    pub fn try_install<F, R>(&self, body: F) -> Result<R, F>
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        Local::of(self.shared(), |local| match local {
+            Some(_) => Ok(body()),
+            None => self.shared().try_run_on_worker(body),
         })
     }
 
@@ -264,7 +299,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
-        self.accepted(self.shared().inject(Work::task(task)).map(|_| ()))
+        self.accepted(self.shared().inject(Work::task(task)).map(drop))
     }
 
     /// Pushes the task to the deque that the current thread has as a worker of this pool while it is a
@@ -279,15 +314,12 @@ impl ForkJoinPool {
         })
     }
 
-    fn accepted(&self, submitted: Result<(), Work>) -> Result<(), RejectedExecution> {
-        submitted.map_err(|work| self.rejection(work))
+    fn accepted(&self, submitted: Result<(), Refused>) -> Result<(), RejectedExecution> {
+        submitted.map_err(|refused| self.rejection(refused))
     }
 
-    /// Creates the rejection of this work. Jobs are never rejected: the submitter runs them.
-    pub(super) fn rejection(&self, work: Work) -> RejectedExecution {
-        let task = work.into_task().unwrap_or_else(|| Task::new(|| ()));
-        let rejected = RejectedExecution::new(task, RejectionReason::Shutdown);
-        rejected.with_executor(format!("{self:?}"))
+    pub(super) fn rejection(&self, refused: Refused) -> RejectedExecution {
+        refused.into_rejection().with_executor(format!("{self:?}"))
     }
 
     /// Returns a snapshot of the pool's figures; while it works they are estimates.

@@ -18,14 +18,25 @@ impl Shared {
         F: FnOnce() -> R + Send,
         R: Send,
     {
+        self.try_run_on_worker(body).unwrap_or_else(|body| {
+            self.lock().caller_runs += 1;
+            self.as_helper(|_| body())
+        })
+    }
+
+    /// As [`run_on_worker`](Self::run_on_worker), but returns the closure if the pool is shut down.
+    pub(super) fn try_run_on_worker<F, R>(self: &Arc<Self>, body: F) -> Result<R, F>
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
         let job = StackJob::new(body);
         if self.submit(Work::Job(job.as_ref())).is_err() {
-            let body = job.into_body();
-            return self.as_helper(|_| body());
+            return Err(job.into_body());
         }
         self.wait_outside(&job.latch, job.waiter());
         match job.into_outcome() {
-            Ok(value) => value,
+            Ok(value) => Ok(value),
             Err(payload) => panic::resume_unwind(payload),
         }
     }
@@ -39,6 +50,7 @@ impl Shared {
             while !latch.is_set() {
                 match self.take_if_stalled(None, |work| work.is_for(waiter)) {
                     Some(own) => {
+                        self.lock().caller_runs += 1;
                         Local::while_running(|| self.as_helper(|local| local.run(own)));
                     }
                     None if latch.register(&me) == Registered::Awaited => {

@@ -46,8 +46,16 @@ impl Work {
         matches!(self, Self::Job(_))
     }
 
+    /// Returns the id of a task.
+    pub(super) fn task_id(&self) -> Option<TaskId> {
+        match self {
+            Self::Task(task, _) => Some(task.id()),
+            Self::Job(_) => None,
+        }
+    }
+
     pub(super) fn is_task(&self, id: TaskId) -> bool {
-        matches!(self, Self::Task(task, None) if task.id() == id)
+        self.task_id() == Some(id)
     }
 
     pub(super) fn into_job(self) -> Option<JobRef> {

@@ -140,7 +140,7 @@ impl Local {
     ///
     /// A worker that is a guest of another pool is found here, and by [`with`](Self::with) as the guest.
     pub(super) fn of<R>(shared: &Arc<Shared>, f: impl FnOnce(Option<&Self>) -> R) -> R {
-        Self::find(
+        Self::search_outwards(
             |local| local.is_of(shared),
             |found| match found {
                 None => f(None),
@@ -160,7 +160,7 @@ impl Local {
 
     /// Returns whether the current thread takes part in this pool.
     pub(super) fn is_in(shared: &Arc<Shared>) -> bool {
-        Self::find(|local| local.is_of(shared), |found| found.is_some())
+        Self::search_outwards(|local| local.is_of(shared), |found| found.is_some())
     }
 
     /// Returns whether this is the local part of a worker, and not of a guest.
@@ -170,7 +170,10 @@ impl Local {
 
     /// Runs `f` with the first of the local parts of the current thread, from the current one outwards,
     /// for which `is_wanted` returns true.
-    fn find<R>(mut is_wanted: impl FnMut(&Self) -> bool, f: impl FnOnce(Option<&Self>) -> R) -> R {
+    fn search_outwards<R>(
+        mut is_wanted: impl FnMut(&Self) -> bool,
+        f: impl FnOnce(Option<&Self>) -> R,
+    ) -> R {
         let mut local = LOCAL.try_with(Cell::get).unwrap_or(ptr::null());
         let mut outer = OUTER.try_with(Cell::get).unwrap_or(ptr::null());
         // SAFETY: set by `enter` on this thread, and reset before the `Local` is dropped.
@@ -315,7 +318,7 @@ impl Local {
                 }
             }
         }
-        Self::find(Self::is_worker, |found| {
+        Self::search_outwards(Self::is_worker, |found| {
             let Some(worker) = found else { return wait() };
             if worker.waits.get() == 0 {
                 worker.shared.begin_blocking();
@@ -337,7 +340,7 @@ impl Local {
             }
         }
         let is_blocked = |local: &Self| local.waits.get() > 0;
-        Self::find(is_blocked, |found| {
+        Self::search_outwards(is_blocked, |found| {
             let _block = found.map(|worker| {
                 worker.shared.end_blocking();
                 Block(worker, worker.waits.replace(0))
@@ -349,7 +352,7 @@ impl Local {
     /// Runs `f` with each of the local parts of the current thread, from the current one outwards, until
     /// it returns true.
     pub(super) fn visit_until(f: impl FnMut(&Self) -> bool) -> bool {
-        Self::find(f, |found| found.is_some())
+        Self::search_outwards(f, |found| found.is_some())
     }
 
     /// Steals from other workers, or takes a submission.

@@ -71,7 +71,7 @@ impl ScopeState {
     /// Queues the job; runs it here if the pool is shut down.
     fn push(&self, job: JobRef) {
         if let Err(refused) = self.shared.push_or_submit(Work::Job(job)) {
-            self.shared.as_helper(|local| local.run(refused));
+            self.shared.as_helper(|local| local.run(refused.work));
         }
     }
 

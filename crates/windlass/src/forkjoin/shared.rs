@@ -12,10 +12,11 @@ use super::job::{WaiterId, Work};
 use super::roster::{Roster, WorkerInfo};
 use super::sleep::Sleep;
 use super::state::{self, Census, RunState, State};
+use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error};
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
-use crate::task::{Cancellation, Failure, TaskBuilder};
+use crate::task::{Cancellation, Failure, Task, TaskBuilder};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::{discard, ignore_panic};
@@ -55,7 +56,40 @@ pub(super) struct Shared {
     /// A copy of [`State::run_state`], written under its lock, for readers without it.
     run_state: AtomicU8,
     pub(super) termination: Termination,
+    /// The threads that could not be created.
+    pub(super) refusals: Refusals,
     pub(super) clock: Clock,
+}
+
+/// Work that was not accepted, and why.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) work: Work,
+    /// Why no thread could be created for it; `None` if the pool is shut down.
+    cause: Option<Failure>,
+}
+
+impl Refused {
+    pub(super) const fn shut_down(work: Work) -> Self {
+        Self { work, cause: None }
+    }
+
+    pub(super) const fn no_thread(work: Work, cause: Failure) -> Self {
+        Self {
+            work,
+            cause: Some(cause),
+        }
+    }
+
+    /// Converts it into a rejection. Jobs are never rejected: the submitter runs them.
+    pub(super) fn into_rejection(self) -> RejectedExecution {
+        let task = self.work.into_task().unwrap_or_else(|| Task::new(|| ()));
+        match self.cause {
+            None => RejectedExecution::new(task, RejectionReason::Shutdown),
+            Some(cause) => RejectedExecution::new(task, RejectionReason::NoThread)
+                .with_source(to_io_error(&cause)),
+        }
+    }
 }
 
 /// Which thread runs submitted work.
@@ -78,6 +112,7 @@ impl Shared {
             submission_count: AtomicUsize::new(0),
             run_state: AtomicU8::new(RunState::Running as u8),
             termination: Termination::default(),
+            refusals: Refusals::default(),
             clock: Clock::current(),
         })
     }
@@ -108,10 +143,10 @@ impl Shared {
     }
 
     /// Queues work from outside, and wakes no worker; returns it if the pool is shut down.
-    pub(super) fn inject(&self, work: Work) -> Result<Accepted, Work> {
+    pub(super) fn inject(&self, work: Work) -> Result<Accepted, Refused> {
         let mut state = self.lock();
         if state.run_state != RunState::Running {
-            return Err(work);
+            return Err(Refused::shut_down(work));
         }
         state.injector.push_back(work);
         self.submission_count.fetch_add(1, Ordering::Relaxed);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::deque::Deque;
 use super::job::Work;
 use super::roster::WorkerInfo;
-use super::shared::Shared;
+use super::shared::{Refused, Shared};
 use super::state::State;
 use crate::sync::MutexGuard;
-use crate::task::Failure;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::task::{Cancellation, Failure, TaskId};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, ignore_panic};
 
@@ -17,7 +18,19 @@ impl Shared {
     #[inline]
     pub(super) fn notify_work(self: &Arc<Self>) {
         if self.sleep.must_wake() {
-            self.wake_one();
+            let _ = self.wake_one(None);
+        }
+    }
+
+    /// As [`notify_work`](Self::notify_work), for a submitted task. If it needs a worker, and no thread
+    /// can be created, returns the task and the error.
+    pub(super) fn notify_submitted(self: &Arc<Self>, id: TaskId) -> Result<(), Refused> {
+        if !self.sleep.must_wake() {
+            return Ok(());
+        }
+        match self.wake_one(Some(id)) {
+            Err(NotStarted(cause, Some(work))) => Err(Refused::no_thread(work, cause)),
+            Ok(()) | Err(NotStarted(_, None)) => Ok(()),
         }
     }
 
@@ -26,22 +39,23 @@ impl Shared {
     pub(super) fn notify_more(self: &Arc<Self>) {
         if self.sleep.must_wake() && (self.roster.has_queued() || !self.lock().injector.is_empty())
         {
-            self.wake_one();
+            let _ = self.wake_one(None);
         }
     }
 
-    /// Wakes a sleeping worker, or starts one.
+    /// Wakes a sleeping worker, or starts one; see [`start_worker`](Self::start_worker).
     #[cold]
-    fn wake_one(self: &Arc<Self>) {
+    fn wake_one(self: &Arc<Self>, own: Option<TaskId>) -> Result<(), NotStarted> {
         let mut state = self.lock();
         if let Some(sleeper) = self.sleep.pop_sleeper(&mut state.census) {
             drop(state);
             sleeper.unpark();
         } else if state.may_start_worker() {
-            self.start_worker(state);
+            return self.start_worker(state, own);
         } else {
             Self::wake_waiters_if_stalled(state);
         }
+        Ok(())
     }
 
     /// Wakes the threads that wait for work of the pool, if only they can run it.
@@ -64,7 +78,9 @@ impl Shared {
                 return;
             }
             drop(state);
-            self.wake_one();
+            if self.wake_one(None).is_err() {
+                return;
+            }
         }
     }
 
@@ -80,7 +96,7 @@ impl Shared {
     pub(super) fn begin_blocking(self: &Arc<Self>) {
         let has_queued = || self.roster.has_queued();
         if self.sleep.block(&self.state, has_queued) {
-            self.wake_one();
+            let _ = self.wake_one(None);
         }
         let state = self.lock();
         self.signal_quiescers(&state);
@@ -107,19 +123,78 @@ impl Shared {
     }
 
     /// Starts a worker. The caller has checked that the state permits it.
-    fn start_worker(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    ///
+    /// If no thread can be created, the pool goes on with the workers that it has. Without any, the task
+    /// `own` is returned, and the other submitted tasks are abandoned, after another attempt.
+    fn start_worker(
+        self: &Arc<Self>,
+        state: MutexGuard<'_, State>,
+        own: Option<TaskId>,
+    ) -> Result<(), NotStarted> {
+        let Err(cause) = self.try_start(state) else {
+            return Ok(());
+        };
+        let own = own.and_then(|own| {
+            let is_stranded = self.lock().census.live == 0;
+            is_stranded.then(|| self.take_submission_if(|work| work.is_task(own)))?
+        });
+        // Others have relied on this worker.
+        let state = self.lock();
+        if !state.has_stranded_tasks() {
+            self.try_terminate(state);
+        } else if self.try_start(state).is_err() {
+            self.abandon_submissions(&cause);
+            self.try_terminate(self.lock());
+        }
+        Err(NotStarted(cause, own))
+    }
+
+    /// Starts a worker; returns the error if there is none because no thread was created.
+    fn try_start(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> Result<(), Failure> {
         self.sleep
             .update(&mut state.census, |census| census.live += 1);
         let index = state.next_worker_index();
         drop(state);
         let deque = Deque::new(self.config.order);
+        let other = Arc::new(AtomicBool::new(false));
         let start = WorkerStart {
             shared: Arc::clone(self),
             worker: Some((WorkerInfo::new(index, deque.stealer()), deque)),
+            is_second: Arc::clone(&other),
         };
         let factory = Arc::clone(&self.config.factory);
-        // A factory may refuse, panic or drop the body: dropping `WorkerStart` uncounts the worker.
-        ignore_panic(|| drop(factory.new_thread(ThreadBody::new(move || start.run()))));
+        // A factory may refuse, panic or drop the body: dropping `WorkerStart` uncounts the worker. Of
+        // this thread and the one that drops it, the second sees what has become of the start.
+        let created = catch(|| factory.new_thread(ThreadBody::new(move || start.run())));
+        if !other.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let cause = match created {
+            Ok(created) => self.refusals.record(created.err()),
+            Err(payload) => {
+                self.refusals.record_panic();
+                Failure::from_panic(payload)
+            }
+        };
+        Err(cause)
+    }
+
+    /// Abandons all submitted tasks if there is no worker, since no thread could be created for one:
+    /// their handles are cancelled, and the uncaught handler is called with the cause.
+    ///
+    /// The jobs stay: a thread waits for each, and runs it.
+    fn abandon_submissions(&self, cause: &Failure) {
+        let mut state = self.lock();
+        if !state.has_stranded_tasks() {
+            return;
+        }
+        let tasks = state.take_submitted_tasks();
+        state.abandoned += tasks.len() as u64;
+        drop(state);
+        self.report(cause.clone());
+        for task in tasks.into_iter().filter_map(Work::into_task) {
+            ignore_panic(|| task.abandon(Cancellation::NoThread));
+        }
     }
 
     /// Retires a worker; the last one of a pool that is shut down terminates it.
@@ -139,10 +214,15 @@ impl Shared {
     }
 }
 
+/// The error of a worker that was not started, and the task that was to be returned.
+struct NotStarted(Failure, Option<Work>);
+
 /// The body of a worker's thread; if it is dropped without being run, the worker is uncounted again.
 struct WorkerStart {
     shared: Arc<Shared>,
     worker: Option<(Arc<WorkerInfo>, Deque<Work>)>,
+    /// Whether the factory has returned.
+    is_second: Arc<AtomicBool>,
 }
 
 impl WorkerStart {
@@ -161,8 +241,15 @@ impl WorkerStart {
 
 impl Drop for WorkerStart {
     fn drop(&mut self) {
-        if self.worker.is_some() {
-            self.shared.uncount_worker(self.shared.lock());
+        if self.worker.is_none() {
+            return;
+        }
+        self.shared.uncount_worker(self.shared.lock());
+        if self.is_second.swap(true, Ordering::AcqRel) {
+            // The thread was promised, and does not come.
+            let cause = self.shared.refusals.record(None);
+            self.shared.abandon_submissions(&cause);
+            self.shared.try_terminate(self.shared.lock());
         }
     }
 }

@@ -52,6 +52,10 @@ pub(super) struct State {
     pub(super) quiescers: Vec<Arc<ThreadContext>>,
     /// Those of them that are helpers.
     quiescing_helpers: usize,
+    /// Submitted tasks that were cancelled because there was no thread for them.
+    pub(super) abandoned: u64,
+    /// Closures that ran on the thread that called for a worker.
+    pub(super) caller_runs: u64,
     /// Threads that wait for quiescence.
     quiescence_waiters: WaitQueue,
     /// Threads that wait for work of the pool, and run it themselves when the pool is
@@ -69,6 +73,8 @@ impl State {
             next_index: 0,
             quiescers: Vec::new(),
             quiescing_helpers: 0,
+            abandoned: 0,
+            caller_runs: 0,
             quiescence_waiters: WaitQueue::default(),
             waiters: Vec::new(),
         }
@@ -118,6 +124,21 @@ impl State {
             self.quiescers.swap_remove(at);
             self.quiescing_helpers -= usize::from(!is_worker);
         }
+    }
+
+    /// Returns whether tasks were submitted that no worker will take, though the pool still runs tasks.
+    pub(super) fn has_stranded_tasks(&self) -> bool {
+        let is_running = self.run_state <= RunState::Shutdown;
+        is_running && self.census.live == 0 && !self.injector.iter().all(Work::is_job)
+    }
+
+    /// Takes the submitted tasks; the jobs stay.
+    pub(super) fn take_submitted_tasks(&mut self) -> VecDeque<Work> {
+        let (jobs, tasks) = std::mem::take(&mut self.injector)
+            .into_iter()
+            .partition(Work::is_job);
+        self.injector = jobs;
+        tasks
     }
 
     /// Returns the queue of threads that wait for quiescence.

@@ -1,5 +1,7 @@
 //! A snapshot of the figures of a fork-join pool.
 
+use std::io;
+
 use super::shared::Shared;
 
 /// A snapshot of the figures of a fork-join pool.
@@ -20,6 +22,17 @@ pub struct ForkJoinStats {
     pub queued_task_count: usize,
     /// Work that was submitted from outside and that has not started.
     pub queued_submission_count: usize,
+    /// Submitted tasks that were accepted and then cancelled, because no worker was left and no thread
+    /// could be created.
+    pub abandoned_task_count: u64,
+    /// Threads that could not be created. While it grows, the pool may have fewer workers than its
+    /// parallelism.
+    pub refused_thread_count: u64,
+    /// The kind of the error of the last thread that could not be created.
+    pub last_refusal: Option<io::ErrorKind>,
+    /// Closures of `install`, `join`, `scope` and `invoke` that ran on the calling thread, because the pool
+    /// had ended or no worker would have run them.
+    pub caller_run_count: u64,
 }
 
 impl Shared {
@@ -35,6 +48,10 @@ impl Shared {
             steal_count: self.roster.steal_count(),
             queued_task_count: self.roster.snapshot().queued(),
             queued_submission_count: state.injector.len(),
+            abandoned_task_count: state.abandoned,
+            refused_thread_count: self.refusals.count(),
+            last_refusal: self.refusals.last(),
+            caller_run_count: state.caller_runs,
         }
     }
 }
