@@ -8,9 +8,8 @@ use std::collections::VecDeque;
 use super::blocking_queue::BlockingQueue;
 use super::error::CapacityError;
 use super::fairness::Fairness;
-use super::parts::blocking::Blocking;
 use super::parts::delegate::delegate_queue;
-use super::parts::deque_discipline::{DequeDiscipline, Memory};
+use super::parts::fair_ring::FairRing;
 use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 
 /// A bounded first-in-first-out queue whose memory for elements is allocated once, on creation.
@@ -35,7 +34,7 @@ use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 pub struct ArrayBlockingQueue<T: Send>(Rings<T>);
 
 enum Rings<T: Send> {
-    Fair(Blocking<DequeDiscipline<T>>),
+    Fair(FairRing<T>),
     Unfair(TwoLockQueue<VecDeque<T>>),
 }
 
@@ -88,15 +87,7 @@ impl<T: Send> ArrayBlockingQueue<T> {
             items.push_back(element);
         }
         Ok(Self(match fairness {
-            Fairness::Fair => {
-                let capacity = Some(capacity);
-                let discipline = DequeDiscipline {
-                    items,
-                    capacity,
-                    memory: Memory::Fixed,
-                };
-                Rings::Fair(Blocking::with_fairness(discipline, fairness).admitting_all())
-            }
+            Fairness::Fair => Rings::Fair(FairRing::new(items, capacity)),
             Fairness::Unfair => {
                 let capacity = Some(capacity);
                 Rings::Unfair(TwoLockQueue::new(
@@ -131,11 +122,9 @@ delegate_queue!(ArrayBlockingQueue<T>, |queue| queue.rings());
 
 #[cfg(test)]
 mod models {
-    use std::sync::Arc;
-
     use super::ArrayBlockingQueue;
-    use crate::queue::parts::scenarios::{self, spawn};
-    use crate::queue::{BlockingQueue, BlockingQueueExt, Fairness};
+    use crate::queue::Fairness;
+    use crate::queue::parts::scenarios;
     use crate::sync::model;
 
     fn queue(capacity: usize, fairness: Fairness) -> ArrayBlockingQueue<u32> {
@@ -179,54 +168,20 @@ mod models {
 
     #[test]
     fn places_freed_together_let_in_as_many_putters_of_a_fair_queue() {
+        model(|| scenarios::places_freed_together_let_in_as_many_putters(queue(2, Fairness::Fair)));
+    }
+
+    #[test]
+    fn no_newcomer_takes_the_element_of_a_waiting_taker() {
         model(|| {
-            let queue = Arc::new(queue(2, Fairness::Fair));
-            queue.offer_all([1, 1]).unwrap();
-            let putters = [(); 2].map(|()| {
-                let queue = Arc::clone(&queue);
-                spawn(move || queue.put(2).unwrap())
-            });
-            assert_eq!(queue.drain(2), [1, 1]);
-            for putter in putters {
-                putter.join().unwrap();
-            }
-            assert_eq!(queue.len(), 2);
+            scenarios::no_newcomer_takes_the_element_of_a_waiting_taker(queue(1, Fairness::Fair));
         });
     }
 
     #[test]
-    fn no_newcomer_takes_the_element_that_is_kept_for_a_waiting_taker() {
+    fn no_newcomer_gets_the_place_of_a_waiting_putter() {
         model(|| {
-            let queue = Arc::new(queue(1, Fairness::Fair));
-            let theirs = Arc::clone(&queue);
-            let taker = spawn(move || theirs.take().unwrap());
-            let waits = queue.waiting().unwrap().takers == 1;
-            queue.offer(1).unwrap();
-            let overtaken = queue.poll();
-            assert!(!waits || overtaken.is_none());
-            if overtaken.is_some() {
-                queue.offer(1).unwrap();
-            }
-            assert_eq!(taker.join().unwrap(), 1);
-        });
-    }
-
-    #[test]
-    fn no_newcomer_gets_the_place_that_is_kept_for_a_waiting_putter() {
-        model(|| {
-            let queue = Arc::new(queue(1, Fairness::Fair));
-            queue.offer(1).unwrap();
-            let theirs = Arc::clone(&queue);
-            let putter = spawn(move || theirs.put(2).unwrap());
-            let waits = queue.waiting().unwrap().putters == 1;
-            assert!(queue.poll().is_some());
-            let overtaken = queue.offer(3).is_ok();
-            assert!(!waits || !overtaken);
-            if overtaken {
-                assert!(queue.take().is_ok());
-            }
-            putter.join().unwrap();
-            assert_eq!(queue.len(), 1);
+            scenarios::no_newcomer_gets_the_place_of_a_waiting_putter(queue(1, Fairness::Fair));
         });
     }
 

@@ -8,7 +8,7 @@ use super::error::{CapacityError, PutError};
 use super::fairness::Fairness;
 use super::parts::blocking::Blocking;
 use super::parts::delegate::delegate_queue;
-use super::parts::deque_discipline::{DequeDiscipline, Memory};
+use super::parts::deque_discipline::DequeDiscipline;
 use super::parts::interrupt_precedence::InterruptPrecedence;
 use super::parts::wait_limit::WaitLimit;
 use crate::interrupt::Interrupted;
@@ -54,11 +54,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     }
 
     fn from_items(items: VecDeque<T>, capacity: Option<usize>) -> Self {
-        let discipline = DequeDiscipline {
-            items,
-            capacity,
-            memory: Memory::Follows,
-        };
+        let discipline = DequeDiscipline { items, capacity };
         let precedence = InterruptPrecedence::Timed;
         let queue = Blocking::configured(discipline, Fairness::Unfair, precedence);
         Self(queue.admitting_all())

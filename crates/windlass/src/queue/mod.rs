@@ -34,7 +34,7 @@
 //! | queue | built from |
 //! |---|---|
 //! | [`LinkedBlockingQueue`], [`ResizableBlockingQueue`] | `parts/two_lock` (a lock at each end) around `parts/block_list` |
-//! | [`ArrayBlockingQueue`] | `parts/two_lock` around two rings; fair: `parts/blocking` around one |
+//! | [`ArrayBlockingQueue`] | `parts/two_lock` around two rings; fair: `parts/fair_ring` |
 //! | [`LinkedBlockingDeque`] | `parts/blocking` (one lock) around `parts/deque_discipline` |
 //! | [`PriorityBlockingQueue`], [`DelayQueue`] | `parts/blocking` around `parts/stable_heap` |
 //! | [`SynchronousQueue`] | `parts/handoff`: direct, or buffered for interchangeable takers |

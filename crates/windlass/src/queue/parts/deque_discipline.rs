@@ -11,16 +11,6 @@ use crate::queue::discipline::Discipline;
 pub(crate) struct DequeDiscipline<T> {
     pub(crate) items: VecDeque<T>,
     pub(crate) capacity: Option<usize>,
-    pub(crate) memory: Memory,
-}
-
-/// Whether the memory follows the number of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Memory {
-    /// It was allocated on creation, and stays.
-    Fixed,
-    /// It grows, and is given back when the deque is mostly empty.
-    Follows,
 }
 
 impl<T> DequeDiscipline<T> {
@@ -43,9 +33,7 @@ impl<T> DequeDiscipline<T> {
 
     #[inline]
     fn after_removal(&mut self) {
-        if self.memory == Memory::Follows {
-            self.items.shrink_if_mostly_empty(0);
-        }
+        self.items.shrink_if_mostly_empty(0);
     }
 }
 
@@ -85,10 +73,7 @@ impl<T: Send> Discipline for DequeDiscipline<T> {
     }
 
     fn take_all(&mut self) -> Vec<T> {
-        match self.memory {
-            Memory::Fixed => self.items.drain(..).collect(),
-            Memory::Follows => std::mem::take(&mut self.items).into(),
-        }
+        std::mem::take(&mut self.items).into()
     }
 
     fn capacity(&self) -> Option<usize> {

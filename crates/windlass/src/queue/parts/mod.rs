@@ -1,7 +1,8 @@
 //! The building blocks of the queues. [The module above](super) lists which queue uses which.
 //!
 //! - Whole queues: [`two_lock`] with a lock at each end, [`blocking`] with one lock around a
-//!   [`Discipline`](super::Discipline), [`handoff`] without storage.
+//!   [`Discipline`](super::Discipline), [`fair_ring`] that serves in order of arrival, [`handoff`]
+//!   without storage.
 //! - Containers without concurrency: [`block`], [`block_list`], [`sequence`], [`deque_discipline`],
 //!   [`stable_heap`]; [`shrink`], by which they give back memory.
 //! - Shared rules: [`queue_lock`] (user code under a lock), [`wait_limit`] and
@@ -14,6 +15,7 @@ pub(crate) mod blocking;
 pub(crate) mod delegate;
 pub(crate) mod deque_discipline;
 pub(crate) mod describe;
+pub(crate) mod fair_ring;
 pub(crate) mod handoff;
 pub(crate) mod interrupt_precedence;
 pub(crate) mod queue_lock;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::interrupt;
-use crate::queue::BlockingQueue;
+use crate::queue::{BlockingQueue, BlockingQueueExt};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
 
@@ -118,4 +118,57 @@ pub(crate) fn an_element_is_counted_or_its_producer_sees_who_counts(
     let is_seen = left.load(Ordering::SeqCst) == 1;
     let is_missed = leaver.join().unwrap();
     assert!(is_seen || !is_missed, "the element is nobody's");
+}
+
+/// Two putters wait at a full queue of two, and two places become free at once.
+pub(crate) fn places_freed_together_let_in_as_many_putters(
+    queue: impl BlockingQueue<u32> + 'static,
+) {
+    let queue = Arc::new(queue);
+    queue.offer_all([1, 1]).unwrap();
+    let putters = [(); 2].map(|()| {
+        let queue = Arc::clone(&queue);
+        spawn(move || queue.put(2).unwrap())
+    });
+    assert_eq!(queue.drain(2), [1, 1]);
+    for putter in putters {
+        putter.join().unwrap();
+    }
+    assert_eq!(queue.len(), 2);
+}
+
+/// In a fair queue of one, an element that a taker waits for goes to it.
+pub(crate) fn no_newcomer_takes_the_element_of_a_waiting_taker(
+    queue: impl BlockingQueue<u32> + 'static,
+) {
+    let queue = Arc::new(queue);
+    let theirs = Arc::clone(&queue);
+    let taker = spawn(move || theirs.take().unwrap());
+    let waits = queue.waiting().unwrap().takers == 1;
+    queue.offer(1).unwrap();
+    let overtaken = queue.poll();
+    assert!(!waits || overtaken.is_none());
+    if overtaken.is_some() {
+        queue.offer(1).unwrap();
+    }
+    assert_eq!(taker.join().unwrap(), 1);
+}
+
+/// In a fair queue of one, a place that a putter waits for goes to it.
+pub(crate) fn no_newcomer_gets_the_place_of_a_waiting_putter(
+    queue: impl BlockingQueue<u32> + 'static,
+) {
+    let queue = Arc::new(queue);
+    queue.offer(1).unwrap();
+    let theirs = Arc::clone(&queue);
+    let putter = spawn(move || theirs.put(2).unwrap());
+    let waits = queue.waiting().unwrap().putters == 1;
+    assert!(queue.poll().is_some());
+    let overtaken = queue.offer(3).is_ok();
+    assert!(!waits || !overtaken);
+    if overtaken {
+        assert!(queue.take().is_ok());
+    }
+    putter.join().unwrap();
+    assert_eq!(queue.len(), 1);
 }

@@ -31,6 +31,8 @@ mod critical_section;
 mod extract;
 mod insert;
 mod items;
+#[cfg(test)]
+mod models;
 mod monitor;
 mod operations;
 mod removal;
