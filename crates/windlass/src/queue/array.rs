@@ -33,6 +33,10 @@ use super::parts::two_lock::{CapacityMode, TwoLockQueue};
 /// ```
 pub struct ArrayBlockingQueue<T: Send>(Rings<T>);
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would cost the unfair queue, the usual one, an indirection with each element"
+)]
 enum Rings<T: Send> {
     Fair(FairRing<T>),
     Unfair(TwoLockQueue<VecDeque<T>>),
@@ -196,7 +200,7 @@ mod models {
             scenarios::an_element_is_counted_or_its_producer_sees_who_counts(queue(
                 1,
                 Fairness::Unfair,
-            ))
+            ));
         });
     }
 
@@ -206,7 +210,7 @@ mod models {
             scenarios::an_element_is_counted_or_its_producer_sees_who_counts(queue(
                 1,
                 Fairness::Fair,
-            ))
+            ));
         });
     }
 }

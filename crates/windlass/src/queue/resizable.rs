@@ -156,7 +156,7 @@ mod models {
         model(|| {
             scenarios::an_element_is_counted_or_its_producer_sees_who_counts(
                 ResizableBlockingQueue::new(),
-            )
+            );
         });
     }
 }
