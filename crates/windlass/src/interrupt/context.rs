@@ -6,12 +6,15 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{self, Deadline, Numbered, ParkResult, Parker, thread_local};
+use crate::sync::{self, Deadline, Numbered, ParkResult, Parker, const_thread_local, thread_local};
 
 thread_local! {
     static CURRENT: Arc<ThreadContext> = ThreadContext::new();
-    /// The context of a thread that waits while its locals are being dropped, [`CURRENT`] among them.
-    /// It has no destructor, so it can be read to the end of the thread.
+}
+
+// The context of a thread that waits while its locals are being dropped, `CURRENT` among them. It has no
+// destructor, so it can be read to the end of the thread.
+const_thread_local! {
     static LATE: Cell<Option<ManuallyDrop<Arc<ThreadContext>>>> = Cell::new(None);
 }
 
