@@ -23,7 +23,8 @@ use crate::thread_factory::ThreadFactory;
 ///
 /// A cancelled task stays queued until it is due, unless
 /// [`set_remove_on_cancel`](Self::set_remove_on_cancel) is set to true. After a shutdown, delayed tasks still
-/// run and periodic ones are cancelled; both can be changed.
+/// run and periodic ones are cancelled; both can be changed. `shutdown_now` returns the waiting tasks in the
+/// order in which they are due.
 ///
 /// Cloning returns another handle to the same pool. **When the last handle is dropped the pool is
 /// shut down**, without waiting.
@@ -118,7 +119,7 @@ impl ScheduledThreadPoolExecutor {
     ///
     /// The task stays pending; dropping it completes its handle as cancelled. This searches the queue in
     /// `O(n)`; to remove many tasks, cancel them with
-    /// [`set_remove_on_cancel`](Self::set_remove_on_cancel) set, in `O(log n)` each.
+    /// [`set_remove_on_cancel`](Self::set_remove_on_cancel) set, which does not search.
     pub fn remove(&self, task: impl Into<TaskId>) -> Option<Task> {
         self.pool.remove(task)
     }

@@ -166,6 +166,20 @@ mod large {
     }
 
     #[test]
+    fn a_cancel_of_the_last_task_around_a_shutdown_lets_the_pool_end() {
+        model(|| {
+            let pool = ScheduledThreadPoolExecutor::new(1);
+            pool.set_remove_on_cancel(true);
+            let far = Duration::from_secs(3600);
+            let task = pool.schedule(far, || ()).unwrap();
+            let control = task.control();
+            let canceller = spawn(move || assert!(control.cancel()));
+            close(&pool);
+            canceller.join().unwrap();
+        });
+    }
+
+    #[test]
     fn two_due_tasks_find_two_workers() {
         model(|| {
             let pool = ScheduledThreadPoolExecutor::new(2);

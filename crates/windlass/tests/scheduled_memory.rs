@@ -1,0 +1,147 @@
+//! What timers cost in memory, and that a burst of them gives it back.
+
+#![expect(unsafe_code, reason = "an allocator that counts is an allocator")]
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windlass::clock::TestClock;
+use windlass::testing::until;
+use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
+
+/// The bytes that are allocated now.
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with a count.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+/// The tests of this file run one after another, since all count in one place.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const MANY: usize = 40_000;
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What may stay of a burst: a hundredth of what it took, and less.
+const LITTLE: usize = 40_000;
+
+fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed)
+}
+
+/// A delay for each number, without order.
+fn delay(number: usize) -> Duration {
+    HOUR + Duration::from_micros((number as u64 * 7_919) % 1_000_003)
+}
+
+/// A pool on a clock that stands still, after its first timer.
+fn warm_pool() -> (TestClock, ScheduledThreadPoolExecutor) {
+    let clock = TestClock::new();
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    pool.set_remove_on_cancel(true);
+    pool.prestart_all_core_threads();
+    assert!(pool.schedule(HOUR, || ()).unwrap().cancel());
+    pool.submit(|| ()).unwrap().join().unwrap();
+    (clock, pool)
+}
+
+fn await_idle(pool: &ScheduledThreadPoolExecutor) {
+    until("all have run", || {
+        pool.queue().is_empty() && pool.active_count() == 0
+    });
+}
+
+/// WL-061
+#[test]
+fn a_pending_timer_takes_its_cell_and_two_words() {
+    let _alone = alone();
+    let (_clock, pool) = warm_pool();
+    let mut handles = Vec::with_capacity(MANY);
+    let before = in_use();
+    handles.extend((0..MANY).map(|number| pool.schedule(delay(number), || ()).unwrap()));
+    let each = (in_use() - before) / MANY;
+    // A cell of eight words; the lists grow by doubling, and what they have not used yet counts here.
+    assert!(each <= 64 + 2 * 16, "{each} bytes");
+    drop(pool.shutdown_now());
+}
+
+/// WL-062
+#[test]
+fn a_burst_of_timers_that_are_cancelled_leaves_no_memory_behind() {
+    let _alone = alone();
+    let (_clock, pool) = warm_pool();
+    let before = in_use();
+    for _ in 0..2 {
+        let handles: Vec<_> = (0..MANY)
+            .map(|number| pool.schedule(delay(number), || ()).unwrap())
+            .collect();
+        // Without order, so that gaps are everywhere.
+        for number in 0..MANY {
+            assert!(handles[number * 7_919 % MANY].cancel());
+        }
+        drop(handles);
+        assert!(pool.queue().is_empty());
+        let left = in_use().saturating_sub(before);
+        assert!(left < LITTLE, "{left} bytes");
+    }
+    pool.close();
+}
+
+/// WL-062
+#[test]
+fn a_burst_of_timers_that_have_run_leaves_no_memory_behind() {
+    let _alone = alone();
+    let (clock, pool) = warm_pool();
+    let before = in_use();
+    for number in 0..MANY {
+        drop(pool.schedule(delay(number), || ()).unwrap());
+    }
+    clock.advance(2 * HOUR);
+    await_idle(&pool);
+    let left = in_use().saturating_sub(before);
+    assert!(left < LITTLE, "{left} bytes");
+    pool.close();
+}
+
+/// WL-062
+#[test]
+fn a_burst_of_tasks_without_a_delay_leaves_no_memory_behind() {
+    let _alone = alone();
+    let (_clock, pool) = warm_pool();
+    let before = in_use();
+    let gate = windlass::testing::Gate::new();
+    let held = gate.clone();
+    pool.execute(move || held.pass().unwrap()).unwrap();
+    for _ in 0..MANY {
+        pool.execute(|| ()).unwrap();
+    }
+    gate.open();
+    drop(gate);
+    await_idle(&pool);
+    let left = in_use().saturating_sub(before);
+    assert!(left < LITTLE, "{left} bytes");
+    pool.close();
+}
