@@ -152,18 +152,20 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
         // and copied in pairs of words, which stalls.
         let cell = NonNull::from(Box::leak(Box::<Self>::new_uninit())).cast::<Self>();
         let at = cell.as_ptr();
-        // SAFETY: the box has room for this field, and nobody else has the box.
-        let (typed, contents) = unsafe { (&raw mut (*at).typed, &raw mut (*at).content) };
+        // SAFETY: the box has room for each field, and nobody else has the box.
+        let typed = unsafe { &raw mut (*at).typed };
         // SAFETY: as above.
-        let timers = unsafe { &raw mut (*at).timer };
+        let content = unsafe { &raw mut (*at).content };
+        // SAFETY: as above.
+        let due = unsafe { &raw mut (*at).timer };
         // SAFETY: the table is that of this type of cell, whose first field this is.
         let head = unsafe { TypedHead::new(Head::new(refs, header), Self::TABLE) };
         // SAFETY: as above.
         unsafe { typed.write(head) };
         // SAFETY: as above.
-        unsafe { contents.write(UnsafeCell::new(DiscardOnDrop::new(Content::Body(body)))) };
+        unsafe { content.write(UnsafeCell::new(DiscardOnDrop::new(Content::Body(body)))) };
         // SAFETY: as above.
-        unsafe { timers.write(timer) };
+        unsafe { due.write(timer) };
         cell
     }
 }
