@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
+use crate::queue::Shrink;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, UnsafeCell};
 
@@ -160,6 +161,7 @@ impl<T: DequeItem> Inner<T> {
     fn with_overflow<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let mut list = self.overflow.lock();
         let result = change(&mut list);
+        list.shrink_if_mostly_empty(0);
         self.overflow_len.store(list.len(), Ordering::Release);
         result
     }
@@ -294,8 +296,9 @@ impl<T: Send + DequeItem> Deque<T> {
         }
     }
 
+    /// Pops the newest value, whatever the order.
     #[inline]
-    fn pop_newest(&self) -> Option<T> {
+    pub(super) fn pop_newest(&self) -> Option<T> {
         let inner = &*self.inner;
         if inner.has_overflow() {
             if let newest @ Some(_) = inner.with_overflow(VecDeque::pop_back) {
@@ -350,6 +353,13 @@ impl<T: Send + DequeItem> Stealer<T> {
     /// Steals the oldest value if it is a join job.
     pub(super) fn steal_join_job(&self) -> Option<T> {
         self.0.steal(StealFilter::JoinJob)
+    }
+
+    /// Returns whether the oldest value is a join job; a hint.
+    pub(super) fn has_join_job(&self) -> bool {
+        let oldest = self.0.top.load(Ordering::Acquire);
+        let slot = self.0.slot(oldest);
+        slot.is_some_and(|slot| slot.state.load(Ordering::Acquire) == tagged(oldest, FULL_JOIN_JOB))
     }
 
     pub(super) fn len(&self) -> usize {

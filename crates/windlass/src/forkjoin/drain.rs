@@ -1,6 +1,5 @@
 //! Removal of tasks that have not started.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::job::Work;
@@ -34,14 +33,12 @@ impl Shared {
         let forked = deques.flat_map(|stealer| std::iter::from_fn(|| stealer.steal()));
         let submitted = std::mem::take(&mut state.injector);
         let mut tasks = Vec::new();
-        let mut jobs = VecDeque::new();
-        for work in submitted.into_iter().chain(forked) {
+        for work in submitted.chain(forked) {
             match work {
-                Work::Job(_) => jobs.push_back(work),
+                Work::Job(_) => state.injector.push_moved(work),
                 Work::Task(task, _) => tasks.push(task),
             }
         }
-        state.injector = jobs;
         tasks
     }
 }

@@ -31,7 +31,7 @@ impl Shared {
         R: Send,
     {
         let job = StackJob::new(body);
-        if self.submit(Work::Job(job.as_ref())).is_err() {
+        if self.submit(Work::Job(job.as_ref().into())).is_err() {
             return Err(job.into_body());
         }
         self.wait_outside(&job.latch, job.waiter());

@@ -39,6 +39,7 @@ fn wait(local: &Local, deadline: Deadline) -> Option<bool> {
     // As for a worker that falls asleep: work that is pushed from now on wakes this thread, and work
     // that was pushed before is seen below.
     fence(Ordering::SeqCst);
+    shared.roster.snapshot().ask_all();
     let answer = loop {
         let is_queued = shared.roster.has_queued() || shared.has_submissions(&state);
         if !is_queued && state.is_quiet() {
@@ -56,9 +57,14 @@ fn wait(local: &Local, deadline: Deadline) -> Option<bool> {
         let _ = local.context.park_uninterruptibly(deadline);
         state = shared.lock();
     };
-    delist(local, &mut state);
+    let was_woken = delist(local, &mut state);
     if answer == Some(true) {
         shared.signal_quiescers(&state);
+    }
+    drop(state);
+    if was_woken {
+        // It may take less than it was woken for.
+        shared.notify_more();
     }
     answer
 }
@@ -75,13 +81,19 @@ fn is_listed(local: &Local, state: &State) -> bool {
     sleeping.any(|other| other.index == local.worker.index)
 }
 
-fn delist(local: &Local, state: &mut MutexGuard<'_, State>) {
+/// Undoes [`enlist`]; returns whether a thread has woken this one for queued work. It then counts as one
+/// that searches no longer.
+fn delist(local: &Local, state: &mut MutexGuard<'_, State>) -> bool {
     state.remove_quiescer(&local.context, local.is_worker());
-    if local.is_worker() {
+    let was_woken = local.is_worker() && !is_listed(local, state);
+    if was_woken {
+        local.shared.sleep.end_search(&mut state.census);
+    } else if local.is_worker() {
         local.shared.sleep.update(&mut state.census, |census| {
             census
                 .sleeping
                 .retain(|other| other.index != local.worker.index);
         });
     }
+    was_woken
 }

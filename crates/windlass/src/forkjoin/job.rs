@@ -7,11 +7,14 @@
 
 use std::any::Any;
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 use super::deque::DequeItem;
-use super::latch::Latch;
+use super::latch::{Latch, Registered};
+use crate::interrupt::ThreadContext;
 use crate::sync::UnsafeCell;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::task::{Task, TaskId};
 use crate::unwind::catch;
 
@@ -138,15 +141,28 @@ impl JobRef {
         unsafe { (self.dispatch)(self.job, Dispatch::Return) }
     }
 
-    /// Returns whether `waiter` waits for the job.
-    pub(super) fn is_for(self, waiter: WaiterId) -> bool {
-        self.waiter == waiter
-    }
-
     /// Returns whether the job lies on the stack of the join that waits for it.
     #[inline]
     pub(super) fn is_join_job(self) -> bool {
         self.job.addr() == self.waiter.0.get()
+    }
+}
+
+/// A reference to a job on the stack of the join that waits for it: a [`JobRef`] in two words, which are
+/// passed in registers.
+#[derive(Clone, Copy)]
+pub(super) struct StackJobRef {
+    job: std::ptr::NonNull<()>,
+    dispatch: unsafe fn(*const (), Dispatch),
+}
+
+impl From<StackJobRef> for JobRef {
+    fn from(job: StackJobRef) -> Self {
+        Self {
+            job: job.job.as_ptr(),
+            dispatch: job.dispatch,
+            waiter: WaiterId(job.job.addr()),
+        }
     }
 }
 
@@ -182,6 +198,7 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
+    #[inline]
     pub(super) fn new(body: F) -> Self {
         Self {
             latch: Latch::new(),
@@ -199,16 +216,33 @@ where
     /// Creates a reference for others to run the job by.
     ///
     /// The caller keeps the job alive until the latch is set or it has taken the reference back.
-    pub(super) fn as_ref(&self) -> JobRef {
-        JobRef {
-            job: std::ptr::from_ref(self).cast(),
+    #[inline]
+    pub(super) fn as_ref(&self) -> StackJobRef {
+        StackJobRef {
+            job: std::ptr::NonNull::from(self).cast(),
             dispatch: Self::dispatch,
-            waiter: self.waiter(),
         }
     }
 
     pub(super) fn thief(&self) -> Option<usize> {
         Some(self.thief.load(Ordering::Acquire)).filter(|thief| *thief != NO_THIEF)
+    }
+
+    /// Publishes the worker that runs the job. An owner that waits already is woken, to see it.
+    ///
+    /// The owner registers at the latch, then reads the thief; this thread stores the thief, then reads
+    /// the latch. With the fences in between, one of them sees what the other has written.
+    fn show_thief(&self, thief: usize) {
+        self.thief.store(thief, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.latch.wake_early();
+    }
+
+    /// Registers the owner, which is about to park, at the latch.
+    pub(super) fn register(&self, owner: &Arc<ThreadContext>) -> Registered {
+        let registered = self.latch.register(owner);
+        fence(Ordering::SeqCst);
+        registered
     }
 
     /// # Safety
@@ -218,8 +252,9 @@ where
         // SAFETY: by the contract of this function.
         let this = unsafe { &*job.cast::<Self>() };
         if let Dispatch::Run(thief) = dispatch {
-            let thief = thief.unwrap_or(NO_THIEF);
-            this.thief.store(thief, Ordering::Release);
+            if let Some(thief) = thief {
+                this.show_thief(thief);
+            }
             let body = this.body.with_mut(|body| {
                 // SAFETY: this is the one run of the job.
                 unsafe { (*body).take() }
@@ -242,11 +277,23 @@ where
         })
     }
 
-    /// Takes the closure back, to run it in place. The reference was never shared, or was taken back
-    /// or returned.
+    /// Takes the closure back, to run it in place. The reference was never shared.
+    #[inline]
+    pub(super) fn into_private_body(self) -> F {
+        // Apart from the closure there is nothing to drop: no thread has waited for the job or run it.
+        let this = ManuallyDrop::new(self);
+        this.take_body()
+    }
+
+    /// Takes the closure back, to run it in place. The reference was taken back or returned.
     pub(super) fn into_body(self) -> F {
+        self.take_body()
+    }
+
+    #[inline]
+    fn take_body(&self) -> F {
         let body = self.body.with_mut(|body| {
-            // SAFETY: the job is owned, and no other reference is in use.
+            // SAFETY: the callers own the job, and no other reference is in use.
             unsafe { (*body).take() }
         });
         body.expect("a job that was taken back has not been run")

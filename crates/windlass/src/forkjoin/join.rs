@@ -1,26 +1,23 @@
 //! Runs two closures, potentially in parallel, on borrowed data.
 //!
-//! While the second closure runs, the first is a job on the worker's stack, in a list that is private to
-//! the worker. Jobs are shared only if a worker would take one, and then the oldest is, which is the
-//! largest piece of work. Otherwise the join costs a push and a pop on the private list, or not even
-//! that if the list has enough jobs.
+//! While the second closure runs, the first is a job on the worker's stack that others can steal, or, if
+//! joins are short, a private one ([`private_jobs`](super::private_jobs)).
 //!
 //! The worker takes a shared job back if it is still in its deque, at any position. If a thief has taken
 //! it, the worker *leapfrogs*: it steals from that thief, and only jobs of joins that the thief has
 //! entered since. Those are parts of the job that the worker waits for. If there is none, another worker
-//! replaces it while it sleeps. It never runs unrelated work, not even its own. What the thief has
+//! replaces it while it sleeps, until the job is done or the thief has entered a further join. It never runs unrelated work, not even its own. What the thief has
 //! forked, spawned or submitted is unrelated: nothing guarantees that it ends before the job does.
 
 use std::sync::Arc;
 use std::{mem, panic, thread};
 
 use super::job::{StackJob, Work};
+use super::latch::Registered;
 use super::local::Local;
 use super::shared::Shared;
+use super::sleep::Sleep;
 use crate::unwind::{catch, discard, discard_payload};
-
-/// The number of private jobs from which on a join adds none, unless a worker would take one.
-const ENOUGH: usize = 3;
 
 /// Runs both closures on a worker of the pool and returns both results.
 pub(super) fn join_in<A, B, RA, RB>(shared: &Arc<Shared>, a: A, b: B) -> (RA, RB)
@@ -72,6 +69,7 @@ where
     })
 }
 
+/// Lets others steal the first closure while the second runs here.
 #[inline]
 fn join_on<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
 where
@@ -80,42 +78,16 @@ where
     RA: Send,
     RB: Send,
 {
-    if local.private_len() >= ENOUGH && !local.shared.sleep.has_wakeable() {
-        return sequentially(a, b);
-    }
-    side_by_side(local, a, b)
-}
-
-/// Lets others steal the first closure while the second runs here.
-#[inline(never)]
-fn side_by_side<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
     let job = StackJob::new(a);
-    local.push_private(job.as_ref());
-    if local.shared.sleep.has_wakeable() {
-        local.share_oldest();
-    }
+    let at = local.offer_join_job(job.as_ref());
     let rb = catch(b);
-    let is_mine =
-        local.pop_private_if(job.waiter()) || await_job(local, &job) == Awaited::TakenBack;
-    if is_mine {
-        return then(job.into_body(), rb);
+    if local.take_private(at) {
+        return then(job.into_private_body(), rb);
     }
-    both(job.into_outcome(), rb)
-}
-
-#[inline]
-fn sequentially<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA,
-    B: FnOnce() -> RB,
-{
-    then(a, catch(b))
+    match await_job(local, &job) {
+        Awaited::TakenBack => then(job.into_body(), rb),
+        Awaited::Done => both(job.into_outcome(), rb),
+    }
 }
 
 /// Runs the first closure after the second. Its panic is caught only where something else remains to
@@ -171,14 +143,14 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
-    let own = local.take_for(job.waiter());
+    let own = local.take_shared(job.waiter());
     let own = own.or_else(|| local.shared.take_moved_job(job.waiter()));
     if own.is_some() {
         return Awaited::TakenBack;
     }
     while !job.latch.is_set() {
         if !leapfrog(local, || job.thief().filter(|_| !job.latch.is_set())) {
-            Local::while_blocked(|| job.latch.wait(&local.context));
+            sleep_until_news(local, job);
         }
     }
     if job.was_returned() {
@@ -186,6 +158,29 @@ where
     } else {
         Awaited::Done
     }
+}
+
+/// Sleeps until the job is done, its thief is known, or the thief has entered a further join.
+fn sleep_until_news<F, R>(local: &Local, job: &StackJob<F, R>)
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    if job.register(&local.context) == Registered::AlreadySet {
+        return;
+    }
+    let shared = &local.shared;
+    let Some(runner) = job.thief() else {
+        let has_news = || job.latch.is_set() || job.thief().is_some();
+        return Local::while_blocked(|| local.park_until(has_news));
+    };
+    // Listed before it counts as blocked: then it may itself be recalled to what is queued.
+    shared
+        .sleep
+        .list_joiner(&shared.state, &local.worker, runner);
+    let is_recalled = || !Sleep::is_joiner(&shared.state, &local.worker);
+    Local::while_blocked(|| local.park_until(|| job.latch.is_set() || is_recalled()));
+    shared.sleep.unlist_joiner(&shared.state, &local.worker);
 }
 
 /// Steals a join job from the worker that runs what this one waits for, and runs it; returns whether
@@ -198,8 +193,10 @@ pub(super) fn leapfrog(local: &Local, runner: impl Fn() -> Option<usize>) -> boo
     let workers = local.shared.roster.snapshot();
     let stolen = workers
         .by_index(index)
-        .and_then(|victim| victim.stealer.steal_join_job()?.into_job());
+        .and_then(|victim| victim.steal_join_job());
     let Some(job) = stolen else { return false };
+    // If it was recalled to this, other work may have been queued for which nobody was woken.
+    local.shared.notify_more();
     if runner() == Some(index) {
         local.run(Work::Job(job));
         local.worker.count_steal();

@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use crate::interrupt::ThreadContext;
+use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::{Deadline, UnsafeCell};
 
 const OPEN: u8 = 0;
 /// The owner sleeps, or is about to; its context is in `owner`.
@@ -42,6 +42,7 @@ pub(super) enum Registered {
 }
 
 impl Latch {
+    #[inline]
     pub(super) fn new() -> Self {
         Self {
             state: AtomicU8::new(OPEN),
@@ -74,12 +75,29 @@ impl Latch {
     }
 
     /// Parks the owner until the latch is set; interrupts stay pending.
+    #[cfg(test)]
     pub(super) fn wait(&self, owner: &Arc<ThreadContext>) {
         if self.register(owner) == Registered::Awaited {
             while !self.is_set() {
-                let _ = owner.park_uninterruptibly(Deadline::Never);
+                let _ = owner.park_uninterruptibly(crate::sync::Deadline::Never);
             }
         }
+    }
+
+    /// Unparks the owner if it waits; the latch stays open. Only the thread that sets the latch later
+    /// calls this.
+    pub(super) fn wake_early(&self) {
+        if self.state.load(Ordering::Acquire) != AWAITED {
+            return;
+        }
+        self.owner.with(|owner| {
+            // SAFETY: the state is `AWAITED`, so the owner has written it and waits for `SET`, which
+            // this thread sets later.
+            let owner = unsafe { &*owner };
+            if let Some(owner) = owner {
+                owner.unpark();
+            }
+        });
     }
 
     /// Sets the latch and unparks the owner.

@@ -11,11 +11,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::deque::{Deque, LocalOrder};
-use super::job::{JobRef, WaiterId, Work};
+use super::job::{JobRef, StackJobRef, WaiterId, Work};
+use super::private_jobs::{Position, PrivateJobs};
 use super::roster::{WorkerInfo, Workers};
 use super::shared::Shared;
 use crate::interrupt::ThreadContext;
-use crate::sync::const_thread_local;
+use crate::sync::{Deadline, const_thread_local};
 use crate::task::{Cancellation, Failure};
 use crate::unwind::{catch, ignore_panic};
 
@@ -43,11 +44,8 @@ pub(super) struct Local {
     pub(super) worker: Arc<WorkerInfo>,
     pub(super) deque: Deque<Work>,
     pub(super) context: Arc<ThreadContext>,
-    /// Jobs of the joins that this worker is in, oldest first. Other threads cannot access them: one is
-    /// moved to the deque only if a worker would take it.
-    private_jobs: RefCell<VecDeque<JobRef>>,
-    /// The length of `private_jobs`, cheap enough to read for every join.
-    private_len: Cell<usize>,
+    /// Jobs of the joins that this worker is in and has not shared. All are newer than the shared ones.
+    private_jobs: PrivateJobs,
     /// The state of the random choice of victims.
     victim: Cell<usize>,
     /// The last snapshot of the roster, and its epoch.
@@ -85,8 +83,7 @@ impl Local {
             worker: Arc::clone(worker),
             deque,
             context: ThreadContext::current(),
-            private_jobs: RefCell::new(VecDeque::new()),
-            private_len: Cell::new(0),
+            private_jobs: PrivateJobs::new(),
             victim: Cell::new(worker.index.wrapping_mul(0x9E37_79B9)),
             victims: RefCell::new(None),
             kind: Kind::Worker,
@@ -196,43 +193,78 @@ impl Local {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// Returns the number of private join jobs.
+    /// Adds the job of a join: private if joins are short, an older job is shared, and nobody asks for
+    /// more; otherwise where others can steal it.
     #[inline]
-    pub(super) fn private_len(&self) -> usize {
-        self.private_len.get()
+    pub(super) fn offer_join_job(&self, job: StackJobRef) -> Position {
+        let jobs = &self.private_jobs;
+        // A list that has jobs has them because joins are short and an older one is shared.
+        if jobs.is_partly_filled() && !self.worker.is_asked() {
+            return jobs.push(job);
+        }
+        self.offer_first_join_job(job)
     }
 
-    /// Adds a private join job.
-    pub(super) fn push_private(&self, job: JobRef) {
-        self.change_private(|jobs| jobs.push_back(job));
+    #[inline(never)]
+    fn offer_first_join_job(&self, job: StackJobRef) -> Position {
+        let jobs = &self.private_jobs;
+        let may_keep = jobs.are_joins_short() && !self.deque.is_empty();
+        if may_keep && !jobs.is_full() && !self.worker.is_asked() {
+            return jobs.push(job);
+        }
+        self.share_private();
+        self.push(Work::Job(job.into()));
+        jobs.shared_position()
     }
 
-    /// Takes the newest private job back, if it is that of `waiter`; returns whether it was.
+    /// Adds a private job, whatever the pace of joins.
+    #[cfg(test)]
+    pub(super) fn keep_private(&self, job: StackJobRef) -> Position {
+        self.private_jobs.push(job)
+    }
+
+    /// Ends the innermost join, whose job is at this position: takes the job back if it is private;
+    /// returns whether it was.
+    #[inline]
     #[must_use]
-    pub(super) fn pop_private_if(&self, waiter: WaiterId) -> bool {
-        self.change_private(|jobs| {
-            let is_wanted = jobs.back().is_some_and(|newest| newest.is_for(waiter));
-            if is_wanted {
-                jobs.pop_back();
-            }
-            is_wanted
-        })
+    pub(super) fn take_private(&self, at: Position) -> bool {
+        let jobs = &self.private_jobs;
+        let is_private = jobs.pop(at);
+        if is_private && (jobs.count_private(at) || self.worker.is_asked()) {
+            self.share_private();
+        }
+        is_private
     }
 
-    /// Moves the oldest private job to the deque, where others can steal it.
+    /// Moves all private jobs to the deque, where others can steal them.
     #[cold]
-    pub(super) fn share_oldest(&self) {
-        if let Some(job) = self.change_private(VecDeque::pop_front) {
-            self.push(Work::Job(job));
+    fn share_private(&self) {
+        self.shared.sleep.answer(&self.worker);
+        while let Some(job) = self.private_jobs.pop_oldest() {
+            self.push(Work::Job(job.into()));
         }
     }
 
+    /// Takes the shared job of the innermost join from the worker's own deque.
+    pub(super) fn take_shared(&self, waiter: WaiterId) -> Option<Work> {
+        // There are no private jobs: all would be newer, and belong to joins that have ended.
+        let _ = self.private_jobs.count_shared();
+        if self.shared.config.order == LocalOrder::Lifo {
+            return self.take_for(waiter);
+        }
+        // It is the newest, unless newer work was forked and is still there.
+        let newest = self.deque.pop_newest()?;
+        if newest.is_for(waiter) {
+            return Some(newest);
+        }
+        self.deque.push(newest);
+        self.take_for(waiter)
+    }
+
+    /// Prepares for work that is unrelated to what this worker has run.
     #[inline]
-    fn change_private<R>(&self, change: impl FnOnce(&mut VecDeque<JobRef>) -> R) -> R {
-        let mut jobs = self.private_jobs.borrow_mut();
-        let result = change(&mut jobs);
-        self.private_len.set(jobs.len());
-        result
+    pub(super) fn begin_unrelated(&self) {
+        self.private_jobs.forget_pace();
     }
 
     /// Pushes work to the deque, and wakes a worker for it if one would take it.
@@ -355,9 +387,16 @@ impl Local {
         Self::search_outwards(f, |found| found.is_some())
     }
 
+    /// Parks until `is_over` returns true; it is called again after every wake-up. Interrupts stay pending.
+    pub(super) fn park_until(&self, is_over: impl Fn() -> bool) {
+        while !is_over() {
+            let _ = self.context.park_uninterruptibly(Deadline::Never);
+        }
+    }
+
     /// Steals from other workers, or takes a submission.
     pub(super) fn find_work(&self) -> Option<Work> {
-        self.steal().or_else(|| self.take_submission())
+        self.steal().or_else(|| self.shared.take_submission())
     }
 
     /// Steals from other workers.
@@ -368,7 +407,7 @@ impl Local {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1),
         );
-        self.notify_if_found(self.steal_from_snapshot(victim >> 16))
+        self.steal_from_snapshot(victim >> 16)
     }
 
     /// Steals from the workers of the last snapshot of the roster, if it is still current.
@@ -388,17 +427,6 @@ impl Local {
     /// Drops the snapshot of the roster, which would keep retired workers in memory.
     pub(super) fn forget_victims(&self) {
         *self.victims.borrow_mut() = None;
-    }
-
-    pub(super) fn take_submission(&self) -> Option<Work> {
-        self.notify_if_found(self.shared.take_submission())
-    }
-
-    fn notify_if_found(&self, found: Option<Work>) -> Option<Work> {
-        if found.is_some() {
-            self.shared.notify_more();
-        }
-        found
     }
 
     /// Returns whether this worker runs or cancels the tasks that it takes from now on.
@@ -494,10 +522,10 @@ impl Local {
     }
 
     /// Returns whether a leapfrogging thief could find work here that is unrelated to what this worker
-    /// is about to run: in its deque, or among the private jobs, of which the oldest is shared first.
+    /// is about to run: in its deque, or among the private jobs.
     #[inline]
     fn has_older_work(&self) -> bool {
-        let has_private = self.private_len() > 0;
+        let has_private = !self.private_jobs.is_empty();
         has_private || !self.deque.is_empty()
     }
 

@@ -23,8 +23,8 @@
 //
 // | row | files |
 // |---|---|
-// | units of work | `latch`, `deque`: nothing of this module; `job`: a task, or a job on a stack |
-// | data of a pool | `roster`: the workers that thieves see; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
+// | units of work | `latch`, `deque`: nothing of this module; `job`: a task, or a job on a stack; `private_jobs`: those that their worker keeps to itself |
+// | data of a pool | `roster`: the workers that thieves see; `injector`: work from outside; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
 // | workers come and go | `quiescence`: is all work done, and is that the end; `spawn`: wake, start, replace, retire |
 // | a thread takes part | `local`: the worker's own side, run, push, steal; `assist`: waits for what is queued; `help_quiesce`: waits for the others; `helper`: threads from outside that run work; `worker`: the run loop |
 // | work comes in | `admission`: into a deque or the injector; `external`: threads from outside that wait for a job |
@@ -48,6 +48,7 @@ mod external;
 mod handle;
 mod help_quiesce;
 mod helper;
+mod injector;
 mod job;
 mod join;
 mod latch;
@@ -55,6 +56,7 @@ mod local;
 #[cfg(test)]
 mod models;
 mod parallelism;
+mod private_jobs;
 mod quiescence;
 mod roster;
 mod scope;

@@ -6,10 +6,10 @@
 use std::sync::{Arc, OnceLock};
 
 use super::deque::Stealer;
-use super::job::Work;
+use super::job::{JobRef, Work};
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::task::TaskId;
 
 /// The list of workers, and the steals of retired ones.
@@ -75,6 +75,13 @@ impl Roster {
         listed.retired_steals + steals.sum::<u64>()
     }
 
+    /// Returns whether the oldest work of this worker is a join job; a hint.
+    pub(super) fn has_join_job(&self, index: usize) -> bool {
+        let workers = self.snapshot();
+        let worker = workers.by_index(index);
+        worker.is_some_and(|worker| worker.stealer.has_join_job())
+    }
+
     /// Returns whether a deque holds work.
     pub(super) fn has_queued(&self) -> bool {
         let workers = self.snapshot();
@@ -94,7 +101,12 @@ impl Workers {
     /// tried first.
     pub(super) fn steal(&self, first: usize) -> Option<Work> {
         let count = self.0.len();
-        (0..count).find_map(|offset| self.0[(first % count + offset) % count].stealer.steal())
+        (0..count).find_map(|offset| self.0[(first % count + offset) % count].steal())
+    }
+
+    /// Asks all workers for their private jobs.
+    pub(super) fn ask_all(&self) {
+        self.iter().for_each(|worker| worker.set_asked(true));
     }
 
     /// Returns how much work the deques hold.
@@ -124,6 +136,8 @@ pub(super) struct WorkerInfo {
     current_task: AtomicU64,
     /// How much work it has run that others had submitted or forked.
     steals: AtomicU64,
+    /// Whether others ask it to share its private jobs.
+    asked: AtomicBool,
 }
 
 impl WorkerInfo {
@@ -134,7 +148,38 @@ impl WorkerInfo {
             context: OnceLock::new(),
             current_task: AtomicU64::new(0),
             steals: AtomicU64::new(0),
+            asked: AtomicBool::new(true),
         })
+    }
+
+    /// Steals its oldest work; asks for more if that was the last.
+    fn steal(&self) -> Option<Work> {
+        Some(self.ask_after(self.stealer.steal()?))
+    }
+
+    /// Steals its oldest work if it is a join job; asks for more if that was the last.
+    pub(super) fn steal_join_job(&self) -> Option<JobRef> {
+        self.ask_after(self.stealer.steal_join_job()?).into_job()
+    }
+
+    fn ask_after(&self, stolen: Work) -> Work {
+        if self.stealer.len() == 0 {
+            self.set_asked(true);
+        }
+        stolen
+    }
+
+    /// Returns whether others ask it to share its private jobs.
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_asked(&self, asked: bool) {
+        // Read first: mostly nothing changes, and the owner reads it for every join.
+        if self.is_asked() != asked {
+            self.asked.store(asked, Ordering::Relaxed);
+        }
     }
 
     /// Sets the context of its thread, by which it is unparked and interrupted.

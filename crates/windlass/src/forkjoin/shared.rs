@@ -148,7 +148,7 @@ impl Shared {
         if state.run_state != RunState::Running {
             return Err(Refused::shut_down(work));
         }
-        state.injector.push_back(work);
+        state.injector.push(work);
         self.submission_count.fetch_add(1, Ordering::Relaxed);
         Ok(if state.census.parallelism == 0 {
             Accepted::WithoutWorkers
@@ -169,28 +169,27 @@ impl Shared {
 
     /// Takes the oldest submission.
     pub(super) fn take_submission(&self) -> Option<Work> {
-        self.lock().injector.pop_front()
+        self.lock().injector.pop()
     }
 
     /// Takes the oldest submission that is wanted.
     pub(super) fn take_submission_if(&self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
-        let mut state = self.lock();
-        let at = state.injector.iter().position(wanted)?;
-        state.injector.remove(at)
+        self.lock().injector.pop_if(wanted)
     }
 
-    /// Takes a job of this waiter that `shutdown_now` has moved from a deque to the injector.
+    /// Takes a job of this waiter that was moved from a deque to the injector.
     pub(super) fn take_moved_job(&self, waiter: WaiterId) -> Option<Work> {
         // Under the lock: jobs are moved under it too, so one that is missing in its deque is here.
-        if self.lock().run_state > RunState::Shutdown {
-            return self.take_submission_if(|work| work.is_for(waiter));
+        let mut state = self.lock();
+        if !state.injector.has_moved() {
+            return None;
         }
-        None
+        state.injector.pop_if(|work| work.is_for(waiter))
     }
 
     /// Queues work that was stolen from the deque of a blocked worker, as if it had been submitted.
     pub(super) fn inject_stolen(&self, work: Work) {
-        self.lock().injector.push_back(work);
+        self.lock().injector.push_moved(work);
     }
 
     /// Steals the oldest work of any worker.
@@ -211,7 +210,7 @@ impl Drop for Shared {
     /// Cancels submitted tasks for which no worker could be started.
     fn drop(&mut self) {
         let injector = std::mem::take(&mut self.lock().injector);
-        for task in injector.into_iter().filter_map(Work::into_task) {
+        for task in injector.filter_map(Work::into_task) {
             ignore_panic(|| task.abandon(Cancellation::PoolDropped));
         }
     }

@@ -1,9 +1,17 @@
 //! The sleep and wake protocol: no work stays queued while a worker sleeps that could run it.
 //!
 //! Workers that find nothing sleep; threads that queue work wake them. Queueing is the hot side, so it
-//! takes no lock: all it reads is `wakeable`, the number of workers that would take work now (those
+//! takes no lock: all it reads is `wakeable`, the number of workers that may be woken now (those
 //! that sleep, and those that the pool may still start). It is a copy, written under the pool's lock
 //! with every change of the [`Census`].
+//!
+//! # One at a time
+//!
+//! A woken worker *searches* until it has found work or sleeps again. As long as one searches, `wakeable` is
+//! zero and no other is woken: it would mostly come too late. A worker whose search ends follows the right
+//! column of the table below: it publishes `wakeable`, and then looks for work that is still queued, for
+//! which it wakes the next one (`Shared::notify_more`) or does not sleep. So as many workers wake as there
+//! is work, one after the other.
 //!
 //! # Why no wake-up is lost
 //!
@@ -28,8 +36,11 @@
 //!
 //! A thread that wakes a sleeper removes it from the list, under the lock, and then unparks it. A worker
 //! that returns from parking and is still listed was not woken by the protocol: it parks again, or
-//! retires if its keep-alive time is over. A woken worker that leaves work queued wakes the next one
-//! (`Shared::notify_more`). So as many workers wake as there is work, not all at once.
+//! retires if its keep-alive time is over.
+//!
+//! If none sleeps, a worker is missing because others are blocked. Before one is started, a blocked joiner
+//! is *recalled* that can run a queued job: it waits for work of which the job is a part. Otherwise each
+//! join of a deep tree might leave one more blocked worker behind.
 
 use std::sync::Arc;
 
@@ -49,7 +60,7 @@ pub(super) struct Sleep {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awake {
-    /// There may be work.
+    /// There may be work, and the worker counts as one that searches.
     Search,
     /// Its keep-alive time is over, or the pool stops.
     Retire,
@@ -76,6 +87,18 @@ impl Sleep {
         self.has_wakeable()
     }
 
+    /// Notes that the worker shares its private jobs now. It stays asked as long as a worker would take
+    /// more.
+    ///
+    /// A thread that makes a worker wakeable publishes that first, and then asks. So either this sees it, or
+    /// the worker is asked again.
+    pub(super) fn answer(&self, worker: &WorkerInfo) {
+        worker.set_asked(false);
+        if self.must_wake() {
+            worker.set_asked(true);
+        }
+    }
+
     /// Changes the census, under the lock, and publishes how many workers can be woken.
     pub(super) fn update<R>(
         &self,
@@ -87,16 +110,34 @@ impl Sleep {
         result
     }
 
-    /// Removes the worker that fell asleep last from the list; the caller unparks it.
+    /// Removes the worker that fell asleep last from the list; it searches now, and the caller unparks it.
     #[must_use]
     pub(super) fn pop_sleeper(&self, census: &mut Census) -> Option<Arc<WorkerInfo>> {
-        self.update(census, |census| census.sleeping.pop())
+        self.update(census, |census| {
+            let sleeper = census.sleeping.pop();
+            census.searching += usize::from(sleeper.is_some());
+            sleeper
+        })
     }
 
-    /// Removes all sleeping workers from the list; the caller unparks them.
+    /// Removes all sleeping workers from the list; they search now, and the caller unparks them.
     #[must_use]
     pub(super) fn take_sleepers(&self, census: &mut Census) -> Vec<Arc<WorkerInfo>> {
-        self.update(census, |census| std::mem::take(&mut census.sleeping))
+        self.update(census, |census| {
+            census.searching += census.sleeping.len();
+            std::mem::take(&mut census.sleeping)
+        })
+    }
+
+    /// Counts the calling worker as one that searches.
+    pub(super) fn begin_search(&self, census: &mut Census) {
+        self.update(census, |census| census.searching += 1);
+    }
+
+    /// Undoes [`begin_search`](Self::begin_search). The caller wakes another worker if work is queued: a
+    /// thread that has queued it meanwhile has relied on the one that searched.
+    pub(super) fn end_search(&self, census: &mut Census) {
+        self.update(census, |census| census.searching -= 1);
     }
 
     /// Enlists a worker as sleeping; it calls [`wait`](Self::wait) next.
@@ -116,7 +157,9 @@ impl Sleep {
         fence(Ordering::SeqCst);
         if has_queued() {
             self.update(&mut lock(state).census, |census| {
+                let listed = census.sleeping.len();
                 census.sleeping.retain(|other| !Arc::ptr_eq(other, worker));
+                census.searching += listed - census.sleeping.len();
             });
             return Awake::Search;
         }
@@ -129,14 +172,62 @@ impl Sleep {
                 return Awake::Search;
             };
             if state.run_state > RunState::Shutdown || parked == ParkResult::TimedOut {
-                self.update(&mut state.census, |census| census.sleeping.swap_remove(at));
-                return if state.injector.is_empty() {
-                    Awake::Retire
-                } else {
+                let has_injected = !state.injector.is_empty();
+                self.update(&mut state.census, |census| {
+                    census.sleeping.swap_remove(at);
+                    census.searching += usize::from(has_injected);
+                });
+                return if has_injected {
                     Awake::Search
+                } else {
+                    Awake::Retire
                 };
             }
         }
+    }
+
+    /// Lists a worker that is about to wait for a join job, which the worker with index `runner` runs.
+    pub(super) fn list_joiner(
+        &self,
+        state: &Mutex<State>,
+        joiner: &Arc<WorkerInfo>,
+        runner: usize,
+    ) {
+        let joiner = Arc::clone(joiner);
+        lock(state).census.joiners.push((runner, joiner));
+    }
+
+    /// Returns whether the worker is still listed as a joiner.
+    pub(super) fn is_joiner(state: &Mutex<State>, worker: &Arc<WorkerInfo>) -> bool {
+        let state = lock(state);
+        let mut joiners = state.census.joiners.iter();
+        joiners.any(|(_, other)| Arc::ptr_eq(other, worker))
+    }
+
+    /// Removes from the list a joiner for which there is a job at its runner; the caller unparks it.
+    #[must_use]
+    pub(super) fn recall_joiner(
+        &self,
+        census: &mut Census,
+        has_job: impl Fn(usize) -> bool,
+    ) -> Option<Arc<WorkerInfo>> {
+        let mut joiners = census.joiners.iter();
+        let at = joiners.position(|(runner, _)| has_job(*runner))?;
+        self.update(census, |census| {
+            census.recalled += 1;
+            Some(census.joiners.swap_remove(at).1)
+        })
+    }
+
+    /// Undoes [`list_joiner`](Self::list_joiner) or [`recall_joiner`](Self::recall_joiner).
+    pub(super) fn unlist_joiner(&self, state: &Mutex<State>, joiner: &Arc<WorkerInfo>) {
+        self.update(&mut lock(state).census, |census| {
+            let mut joiners = census.joiners.iter();
+            match joiners.position(|(_, other)| Arc::ptr_eq(other, joiner)) {
+                Some(at) => drop(census.joiners.swap_remove(at)),
+                None => census.recalled -= 1,
+            }
+        });
     }
 
     /// Counts a worker as blocked inside a task; returns whether another has to be woken for what is
@@ -168,6 +259,7 @@ mod models {
     use crate::forkjoin::roster::WorkerInfo;
     use crate::forkjoin::state::{Census, State, lock};
     use crate::interrupt::ThreadContext;
+    use crate::sync::atomic::{Ordering, fence};
     use crate::sync::{Deadline, Mutex, model, thread};
     use crate::task::Task;
 
@@ -232,6 +324,70 @@ mod models {
             pair.wake();
             sleeper.join().unwrap();
             assert!(lock(&pair.state).census.sleeping.is_empty());
+        });
+    }
+
+    #[test]
+    fn a_worker_that_has_shared_its_jobs_stays_asked_if_another_would_take_more() {
+        model(|| {
+            let deque = Deque::new(LocalOrder::Lifo);
+            let pair = Pair::new(&deque);
+            let sleeper = spawn_with(&pair, |pair| {
+                let theirs = WorkerInfo::new(1, Deque::new(LocalOrder::Lifo).stealer());
+                pair.sleep.enlist(&mut lock(&pair.state).census, &theirs);
+                fence(Ordering::SeqCst);
+                pair.worker.set_asked(true);
+            });
+            pair.sleep.answer(&pair.worker);
+            sleeper.join().unwrap();
+            assert!(pair.worker.is_asked());
+        });
+    }
+
+    #[test]
+    fn a_push_is_seen_by_a_worker_whose_search_ends_or_wakes_another() {
+        model(|| {
+            let deque = Deque::new(LocalOrder::Lifo);
+            let pair = Pair::new(&deque);
+            {
+                let census = &mut lock(&pair.state).census;
+                pair.sleep.enlist(census, &pair.worker);
+                pair.sleep.begin_search(census);
+            }
+            let searcher = spawn_with(&pair, |pair| {
+                pair.sleep.end_search(&mut lock(&pair.state).census);
+                pair.sleep.must_wake() && pair.has_queued()
+            });
+            deque.push(Work::task(Task::new(|| ())));
+            let pusher_wakes = pair.sleep.must_wake();
+            assert!(searcher.join().unwrap() || pusher_wakes);
+        });
+    }
+
+    #[test]
+    fn a_joiner_sees_a_job_at_its_runner_or_is_recalled_to_it() {
+        model(|| {
+            let deque = Deque::new(LocalOrder::Lifo);
+            let pair = Pair::new(&deque);
+            let joiner = spawn_with(&pair, |pair| {
+                let theirs = WorkerInfo::new(1, Deque::new(LocalOrder::Lifo).stealer());
+                pair.sleep.list_joiner(&pair.state, &theirs, 0);
+                let sees_job = pair.sleep.block(&pair.state, || pair.has_queued());
+                (theirs, sees_job)
+            });
+            deque.push(Work::task(Task::new(|| ())));
+            let recalled = pair.sleep.must_wake().then(|| {
+                let mut state = lock(&pair.state);
+                pair.sleep
+                    .recall_joiner(&mut state.census, |runner| runner == 0)
+            });
+            let (theirs, sees_job) = joiner.join().unwrap();
+            let is_recalled = recalled.flatten().is_some();
+            assert!(is_recalled || sees_job);
+            assert_eq!(Sleep::is_joiner(&pair.state, &theirs), !is_recalled);
+            pair.sleep.unlist_joiner(&pair.state, &theirs);
+            pair.sleep.unblock(&pair.state);
+            assert_eq!(lock(&pair.state).census.wakeable(), 0);
         });
     }
 

@@ -34,8 +34,8 @@ impl Shared {
         }
     }
 
-    /// Wakes a worker if work is still queued, after the caller has taken some. So each woken worker
-    /// wakes the next, until no work is queued.
+    /// Wakes a worker if work is still queued, after the caller was woken and has taken some. So each woken
+    /// worker wakes the next, until no work is queued.
     pub(super) fn notify_more(self: &Arc<Self>) {
         if self.sleep.must_wake() && (self.roster.has_queued() || !self.lock().injector.is_empty())
         {
@@ -43,13 +43,15 @@ impl Shared {
         }
     }
 
-    /// Wakes a sleeping worker, or starts one; see [`start_worker`](Self::start_worker).
+    /// Wakes a sleeping worker, recalls a joiner, or starts a worker; see
+    /// [`start_worker`](Self::start_worker).
     #[cold]
     fn wake_one(self: &Arc<Self>, own: Option<TaskId>) -> Result<(), NotStarted> {
         let mut state = self.lock();
-        if let Some(sleeper) = self.sleep.pop_sleeper(&mut state.census) {
+        let woken = self.sleep.pop_sleeper(&mut state.census);
+        if let Some(woken) = woken.or_else(|| self.recall_joiner(&mut state)) {
             drop(state);
-            sleeper.unpark();
+            woken.unpark();
         } else if state.may_start_worker() {
             return self.start_worker(state, own);
         } else {
@@ -69,6 +71,15 @@ impl Shared {
         waiters.iter().for_each(|waiter| waiter.unpark());
     }
 
+    /// Recalls a joiner to a queued job that it may run, if a worker is missing.
+    fn recall_joiner(&self, state: &mut State) -> Option<Arc<WorkerInfo>> {
+        if state.census.missing() == 0 {
+            return None;
+        }
+        let has_job = |runner| self.roster.has_join_job(runner);
+        self.sleep.recall_joiner(&mut state.census, has_job)
+    }
+
     /// Wakes or starts workers, one for each piece of queued work, until none can be woken or started.
     pub(super) fn wake_for_queued(self: &Arc<Self>) {
         let queued = self.lock().injector.len() + self.roster.snapshot().queued();
@@ -80,6 +91,20 @@ impl Shared {
             drop(state);
             if self.wake_one(None).is_err() {
                 return;
+            }
+        }
+    }
+
+    /// Wakes a sleeping worker if work is queued, after one that should have searched for it was not
+    /// started.
+    fn wake_sleeper_for_queued(&self) {
+        let has_queued = self.roster.has_queued();
+        let mut state = self.lock();
+        if has_queued || !state.injector.is_empty() {
+            let sleeper = self.sleep.pop_sleeper(&mut state.census);
+            drop(state);
+            if let Some(sleeper) = sleeper {
+                sleeper.unpark();
             }
         }
     }
@@ -97,6 +122,8 @@ impl Shared {
         let has_queued = || self.roster.has_queued();
         if self.sleep.block(&self.state, has_queued) {
             let _ = self.wake_one(None);
+        } else {
+            self.roster.snapshot().ask_all();
         }
         let state = self.lock();
         self.signal_quiescers(&state);
@@ -118,6 +145,7 @@ impl Shared {
         };
         // Woken workers retire if there are too many; missing ones are started.
         self.wake_all();
+        self.roster.snapshot().ask_all();
         self.wake_for_queued();
         former
     }
@@ -151,8 +179,10 @@ impl Shared {
 
     /// Starts a worker; returns the error if there is none because no thread was created.
     fn try_start(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> Result<(), Failure> {
-        self.sleep
-            .update(&mut state.census, |census| census.live += 1);
+        self.sleep.update(&mut state.census, |census| {
+            census.live += 1;
+            census.searching += 1;
+        });
         let index = state.next_worker_index();
         drop(state);
         let deque = Deque::new(self.config.order);
@@ -244,7 +274,10 @@ impl Drop for WorkerStart {
         if self.worker.is_none() {
             return;
         }
-        self.shared.uncount_worker(self.shared.lock());
+        let mut state = self.shared.lock();
+        self.shared.sleep.end_search(&mut state.census);
+        self.shared.uncount_worker(state);
+        self.shared.wake_sleeper_for_queued();
         if self.is_second.swap(true, Ordering::AcqRel) {
             // The thread was promised, and does not come.
             let cause = self.shared.refusals.record(None);

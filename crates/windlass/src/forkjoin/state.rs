@@ -3,9 +3,9 @@
 //! None of this is on a hot path. The methods only answer questions about the state; their callers wake
 //! and start threads.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::injector::Injector;
 use super::job::Work;
 use super::roster::WorkerInfo;
 use crate::interrupt::ThreadContext;
@@ -42,7 +42,7 @@ impl RunState {
 pub(super) struct State {
     pub(super) run_state: RunState,
     /// Work from outside the pool, oldest first.
-    pub(super) injector: VecDeque<Work>,
+    pub(super) injector: Injector,
     pub(super) census: Census,
     /// Threads from outside that currently run work of the pool.
     pub(super) helpers: usize,
@@ -67,7 +67,7 @@ impl State {
     pub(super) fn new(census: Census) -> Self {
         Self {
             run_state: RunState::Running,
-            injector: VecDeque::new(),
+            injector: Injector::default(),
             census,
             helpers: 0,
             next_index: 0,
@@ -129,16 +129,12 @@ impl State {
     /// Returns whether tasks were submitted that no worker will take, though the pool still runs tasks.
     pub(super) fn has_stranded_tasks(&self) -> bool {
         let is_running = self.run_state <= RunState::Shutdown;
-        is_running && self.census.live == 0 && !self.injector.iter().all(Work::is_job)
+        is_running && self.census.live == 0 && self.injector.has_tasks()
     }
 
     /// Takes the submitted tasks; the jobs stay.
-    pub(super) fn take_submitted_tasks(&mut self) -> VecDeque<Work> {
-        let (jobs, tasks) = std::mem::take(&mut self.injector)
-            .into_iter()
-            .partition(Work::is_job);
-        self.injector = jobs;
-        tasks
+    pub(super) fn take_submitted_tasks(&mut self) -> Vec<Work> {
+        self.injector.take_tasks()
     }
 
     /// Returns the queue of threads that wait for quiescence.
@@ -163,8 +159,16 @@ pub(super) struct Census {
     pub(super) sleeping: Vec<Arc<WorkerInfo>>,
     /// Workers that exist or are being started.
     pub(super) live: usize,
+    /// The live workers that search: woken, started or spinning ones that have not yet found work. While
+    /// there is one, none is woken.
+    pub(super) searching: usize,
     /// The live workers that wait inside a task for other threads.
     pub(super) blocked: usize,
+    /// Those of them that wait for a join job, each with the index of the worker that runs it. They can
+    /// run jobs of joins that this worker has entered since.
+    pub(super) joiners: Vec<(usize, Arc<WorkerInfo>)>,
+    /// Workers that were removed from `joiners` to run such a job, and still count as blocked.
+    pub(super) recalled: usize,
     pub(super) parallelism: usize,
     /// How many workers beyond the parallelism may replace blocked ones.
     max_spares: usize,
@@ -175,21 +179,31 @@ impl Census {
         Self {
             sleeping: Vec::new(),
             live: 0,
+            searching: 0,
             blocked: 0,
+            joiners: Vec::new(),
+            recalled: 0,
             parallelism,
             max_spares,
         }
     }
 
-    /// Returns how many workers would take work now: those that sleep, and those that are missing.
+    /// Returns how many workers may be woken for work that is queued now: those that sleep, and those that
+    /// are missing; none while another searches.
     pub(super) fn wakeable(&self) -> usize {
-        let missing = (self.parallelism + self.blocked).saturating_sub(self.live);
-        self.sleeping.len() + missing
+        if self.searching > 0 {
+            return 0;
+        }
+        self.sleeping.len() + self.missing()
+    }
+
+    /// Returns how many workers fewer than the parallelism are not blocked.
+    pub(super) fn missing(&self) -> usize {
+        (self.parallelism + self.blocked).saturating_sub(self.live + self.recalled)
     }
 
     fn has_room(&self) -> bool {
-        self.live - self.blocked < self.parallelism
-            && self.live < self.parallelism + self.max_spares
+        self.missing() > 0 && self.live < self.parallelism + self.max_spares
     }
 
     fn has_surplus(&self) -> bool {
@@ -201,12 +215,12 @@ impl Census {
     /// If work is queued, it stays so until one of them returns, for one could not be started: whoever
     /// queues work, blocks or retires starts one if it can.
     pub(super) fn is_stalled(&self) -> bool {
-        self.live == self.blocked
+        self.live + self.recalled == self.blocked
     }
 
     /// Returns whether each worker sleeps or is blocked.
     fn none_runs(&self) -> bool {
-        self.sleeping.len() + self.blocked >= self.live
+        self.sleeping.len() + self.blocked >= self.live + self.recalled
     }
 
     fn all_asleep(&self) -> bool {
@@ -258,7 +272,7 @@ mod tests {
         let mut state = state(1, 0, 0, 0);
         state.run_state = RunState::Stop;
         assert!(!state.may_start_worker());
-        state.injector.push_back(Work::task(Task::new(|| ())));
+        state.injector.push(Work::task(Task::new(|| ())));
         assert!(state.may_start_worker());
         state.run_state = RunState::Terminated;
         assert!(!state.may_start_worker());

@@ -1,5 +1,6 @@
 //! The run loop of a worker.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::assist::Assist;
@@ -9,6 +10,7 @@ use super::local::{Local, TaskPolicy};
 use super::roster::WorkerInfo;
 use super::shared::Shared;
 use super::sleep::Awake;
+use super::state::State;
 use crate::interrupt::ThreadContext;
 use crate::sync::{AdaptiveSpin, Deadline, spin_until};
 use crate::task::with_wait_helper;
@@ -20,7 +22,10 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
     worker.set_context(ThreadContext::current());
     let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
+    let search = Search::begun(shared);
     let run_and_count = |work, policy| {
+        search.end();
+        local.begin_unrelated();
         local.run_in_loop(work, policy);
         worker.count_steal();
     };
@@ -32,12 +37,12 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             if let Some(stolen) = local.steal() {
                 spin.submissions = 0;
                 run_and_count(stolen, policy);
-            } else if let Some(submission) = local.take_submission() {
+            } else if let Some(submission) = shared.take_submission() {
                 spin.submissions += 1;
                 run_and_count(submission, TaskPolicy::Run);
-            } else if !spin.finds(|| shared.submission_count() != submitted) {
+            } else if !spin.finds(&search, || shared.submission_count() != submitted) {
                 local.forget_victims();
-                match sleep_or_retire(shared, worker) {
+                match sleep_or_retire(shared, worker, &search) {
                     Idle::Run(submission) => {
                         spin.submissions += 1;
                         run_and_count(submission, TaskPolicy::Run);
@@ -59,24 +64,77 @@ enum Idle {
 }
 
 /// Puts a worker that has found no work to sleep, until it is woken or its keep-alive time is over.
-fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>) -> Idle {
+fn sleep_or_retire(shared: &Shared, worker: &Arc<WorkerInfo>, search: &Search<'_>) -> Idle {
     let mut state = shared.lock();
-    if let Some(work) = state.injector.pop_front() {
+    if let Some(work) = state.injector.pop() {
         return Idle::Run(work);
     }
     if state.must_retire_idle() {
         return Idle::Retire;
     }
+    search.end_under_lock(&mut state);
     shared.sleep.enlist(&mut state.census, worker);
     shared.try_terminate(state);
     let deadline = Deadline::after(shared.config.keep_alive);
-    let has_queued = || shared.roster.has_queued();
+    let has_queued = || {
+        let workers = shared.roster.snapshot();
+        let has_queued = workers.queued() > 0;
+        if !has_queued {
+            workers.ask_all();
+        }
+        has_queued
+    };
     let awake = shared
         .sleep
         .wait(&shared.state, worker, deadline, has_queued);
     match awake {
-        Awake::Search => Idle::Search,
+        Awake::Search => {
+            search.is_on.set(true);
+            Idle::Search
+        }
         Awake::Retire => Idle::Retire,
+    }
+}
+
+/// Whether a worker searches for work, as the census counts it.
+struct Search<'a> {
+    shared: &'a Arc<Shared>,
+    is_on: Cell<bool>,
+}
+
+impl<'a> Search<'a> {
+    /// Creates the search of a worker that was just started, and was counted then.
+    fn begun(shared: &'a Arc<Shared>) -> Self {
+        let is_on = Cell::new(true);
+        Self { shared, is_on }
+    }
+
+    fn begin(&self) {
+        if !self.is_on.replace(true) {
+            let mut state = self.shared.lock();
+            self.shared.sleep.begin_search(&mut state.census);
+        }
+    }
+
+    /// Ends the search with work that was found; another worker searches next if there is more.
+    fn end(&self) {
+        if self.is_on.get() {
+            self.end_under_lock(&mut self.shared.lock());
+            self.shared.notify_more();
+        }
+    }
+
+    fn end_under_lock(&self, state: &mut State) {
+        if self.is_on.replace(false) {
+            self.shared.sleep.end_search(&mut state.census);
+        }
+    }
+}
+
+impl Drop for Search<'_> {
+    /// The worker retires, and wakes others for what is queued.
+    fn drop(&mut self) {
+        self.end_under_lock(&mut self.shared.lock());
     }
 }
 
@@ -93,7 +151,9 @@ struct SubmissionSpin {
 
 impl SubmissionSpin {
     /// Spins until `has_come` returns true, for a bounded number of rounds; returns whether it did.
-    fn finds(&mut self, has_come: impl Fn() -> bool) -> bool {
+    ///
+    /// Meanwhile the worker counts as one that searches, and no other is woken.
+    fn finds(&mut self, search: &Search<'_>, has_come: impl Fn() -> bool) -> bool {
         let rounds = match std::mem::take(&mut self.submissions) {
             0 => return false,
             1 => ROUNDS_AFTER_ONE,
@@ -102,6 +162,7 @@ impl SubmissionSpin {
         if !self.spin.should_spin() {
             return false;
         }
+        search.begin();
         spin_until(rounds, &has_come);
         let found = has_come();
         self.spin.record(found);

@@ -1,0 +1,101 @@
+//! A fork-join pool gives back the memory that a burst of tasks took.
+//!
+//! In a binary of its own, since it counts the memory of the process.
+
+#![expect(
+    unsafe_code,
+    reason = "an allocator that counts is an unsafe trait to implement"
+)]
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use windlass::Submit;
+use windlass::forkjoin::ForkJoinPool;
+use windlass::testing::{Gate, Latch, PATIENCE};
+
+struct Counting;
+
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+
+fn count(layout: Layout, sign: isize) {
+    LIVE.fetch_add(sign * layout.size().cast_signed(), Ordering::SeqCst);
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout, 1);
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        count(layout, -1);
+        // SAFETY: the place came from `alloc` above, that is from the system's allocator.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const BURST: usize = 100_000;
+
+/// What may stay: a fraction of what the burst took.
+const MAY_STAY: isize = 64 * 1024;
+
+fn live() -> isize {
+    LIVE.load(Ordering::SeqCst)
+}
+
+/// Checks that `burst`, which queues tasks and lets them run after it was told how much is live, leaves
+/// little behind.
+fn assert_gives_back(name: &str, burst: impl Fn(&dyn Fn())) {
+    let before = live();
+    burst(&|| assert!(live() - before > 2_000_000, "{name}: {}", live() - before));
+    let stays = live() - before;
+    assert!(stays < MAY_STAY, "{name} keeps {stays} bytes");
+}
+
+/// One test: the memory of the process is counted, and tests run side by side.
+#[test]
+fn a_burst_leaves_no_memory_behind() {
+    let pool = ForkJoinPool::new(1).unwrap();
+    let run_all = |submit: &(dyn Fn(&Latch) + Sync), check: &dyn Fn()| {
+        let gate = Gate::new();
+        let blocked = gate.clone();
+        pool.execute(move || blocked.pass_uninterruptibly())
+            .unwrap();
+        gate.await_waiting(1);
+        let all = Latch::new(BURST);
+        submit(&all);
+        check();
+        gate.open();
+        all.wait();
+        assert!(pool.await_quiescence(PATIENCE));
+    };
+    let submit = |all: &Latch| {
+        for _ in 0..BURST {
+            let all = all.clone();
+            pool.execute(move || all.count_down()).unwrap();
+        }
+    };
+    run_all(&submit, &|| ());
+    assert_gives_back("submissions", |check| run_all(&submit, check));
+    let fork = |check: &(dyn Fn() + Sync)| {
+        let all = Latch::new(BURST);
+        pool.install(|| {
+            submit(&all);
+            check();
+        });
+        all.wait();
+        assert!(pool.await_quiescence(PATIENCE));
+    };
+    fork(&|| ());
+    let before = live();
+    fork(&|| assert!(live() - before > 2_000_000));
+    let stays = live() - before;
+    assert!(stays < MAY_STAY, "forks keep {stays} bytes");
+}
