@@ -5,11 +5,10 @@ mod time;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 
 use time::{HOUR, SECOND, await_wake_up_in, step};
 use windlass::clock::TestClock;
-use windlass::queue::BlockingQueue;
+use windlass::queue::{BlockingQueue, LinkedBlockingQueue};
 use windlass::scheduled::ScheduledHandle;
 use windlass::task::{Task, TaskId};
 use windlass::testing::{until, within_patience};
@@ -76,12 +75,12 @@ fn a_drain_takes_what_is_due_and_a_stop_takes_all() {
 
 /// A factory whose threads never run: the test takes the tasks itself.
 #[derive(Debug, Default)]
-struct NoThreads(Mutex<Vec<ThreadBody>>);
+struct NoThreads(LinkedBlockingQueue<ThreadBody>);
 
 impl ThreadFactory for NoThreads {
     fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
-        self.0.lock().unwrap().push(body);
-        Ok(())
+        let kept = self.0.offer(body);
+        kept.map_err(|_| io::Error::other("an unbounded queue is never full"))
     }
 }
 
