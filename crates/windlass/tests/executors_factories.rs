@@ -47,6 +47,9 @@ fn names_of_three(executor: &impl Executor) -> Vec<String> {
     (0..3).map(run).collect()
 }
 
+/// More workers than a cached pool starts without waiting for one to return.
+const MANY: usize = 80;
+
 /// FAC-001
 #[test]
 fn a_cached_pool_has_no_core_no_bound_and_a_minute_of_patience() {
@@ -84,6 +87,36 @@ fn a_cached_pool_grows_with_the_tasks_that_run_at_once() {
     }
     gate.await_waiting(5);
     assert_eq!(pool.pool_size(), 5);
+    gate.open();
+}
+
+/// FAC-001, WL-070
+#[test]
+fn a_cached_pool_starts_a_thread_at_once_while_all_are_busy() {
+    let pool = executors::cached_thread_pool();
+    let gate = Gate::new();
+    for size in 1..=MANY {
+        let gate = gate.clone();
+        pool.execute(move || gate.pass_uninterruptibly()).unwrap();
+        assert_eq!(pool.pool_size(), size);
+    }
+    gate.await_waiting(MANY);
+    gate.open();
+}
+
+/// WL-070
+#[test]
+fn a_cached_pool_whose_tasks_were_short_runs_long_ones_at_once_too() {
+    let pool = executors::cached_thread_pool();
+    for _ in 0..5 * MANY {
+        pool.execute(|| ()).unwrap();
+    }
+    let gate = Gate::new();
+    for _ in 0..2 * MANY {
+        let gate = gate.clone();
+        pool.execute(move || gate.pass_uninterruptibly()).unwrap();
+    }
+    gate.await_waiting(2 * MANY);
     gate.open();
 }
 

@@ -11,7 +11,7 @@ use super::spawn::{Cause, FirstTask, SizeLimit};
 use crate::executor::{RejectedExecution, RejectionReason, limit_of, to_io_error};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
-use crate::sync::Deadline;
+use crate::sync::{Deadline, available_parallelism};
 use crate::task::{Cancellation, Failure, Task, TaskId, TaskSink};
 use crate::unwind::discard;
 
@@ -104,7 +104,17 @@ impl Shared {
     }
 
     /// Starts a worker beyond core with the task: the third step.
-    fn admit_beyond_core(self: &Arc<Self>, task: Task) -> Result<(), NotAdmitted> {
+    ///
+    /// If it has many workers, a hand-off first waits for one of them that is about to return.
+    fn admit_beyond_core(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
+        let has_many = self.ctl.load().workers() >= many_workers();
+        if has_many && self.may_add_worker(Some(&task), SizeLimit::Maximum) {
+            let id = task.id();
+            match self.queue.offer_for_returning(task) {
+                Ok(()) => return self.recheck(id),
+                Err(refused) => task = refused,
+            }
+        }
         self.add_worker(Some(first(task)), SizeLimit::Maximum)
             .map_err(|not_started| {
                 let (task, cause) = not_started.into_parts();
@@ -230,6 +240,17 @@ impl Shared {
         }
     }
 }
+
+/// Returns how many workers a pool has that waits for one of them to return before it starts another.
+///
+/// With fewer, each task that finds no idle worker starts one at once. A hand-off accepts as many tasks as
+/// workers are idle, so that many also make batches of short tasks possible.
+fn many_workers() -> usize {
+    static MANY: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *MANY.get_or_init(|| MANY_WORKERS.max(2 * available_parallelism()))
+}
+
+const MANY_WORKERS: usize = 48;
 
 /// Creates the first task of a worker, which is rejected if the worker's thread is never created.
 const fn first(task: Task) -> FirstTask {

@@ -13,7 +13,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError};
+use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError, SynchronousQueue};
 use crate::sync::{arc_dyn, downcast};
 use crate::task::Task;
 
@@ -21,6 +21,8 @@ use crate::task::Task;
 pub(crate) enum WorkQueue {
     /// Called by static dispatch.
     Linked(Arc<LinkedBlockingQueue<Task>>),
+    /// Called by static dispatch: a submission may wait for a worker that is about to return.
+    Synchronous(Arc<SynchronousQueue<Task>>),
     /// Called by dynamic dispatch.
     Any(Arc<dyn BlockingQueue<Task>>),
 }
@@ -31,6 +33,11 @@ impl WorkQueue {
         downcast::<_, LinkedBlockingQueue<Task>>(queue)
             .map(|linked| Self::Linked(Arc::new(linked)))
             .or_else(|queue| downcast(queue).map(Self::Linked))
+            .or_else(|queue| {
+                downcast::<_, SynchronousQueue<Task>>(queue)
+                    .map(|handoff| Self::Synchronous(Arc::new(handoff)))
+            })
+            .or_else(|queue| downcast(queue).map(Self::Synchronous))
             .unwrap_or_else(|queue| {
                 Self::Any(arc_dyn(queue, |queue| {
                     Arc::new(queue) as Arc<dyn BlockingQueue<Task>>
@@ -44,7 +51,17 @@ impl WorkQueue {
     pub(crate) fn offer_with(&self, make: impl FnOnce() -> Task) -> Result<(), Task> {
         match self {
             Self::Linked(queue) => queue.offer_with(make).map_err(|make| make()),
+            Self::Synchronous(queue) => (**queue).offer(make()).map_err(PutError::into_inner),
             Self::Any(queue) => (**queue).offer(make()).map_err(PutError::into_inner),
+        }
+    }
+
+    /// Offers a task that the queue has refused to a worker that is about to return, for about as long as
+    /// it takes to start a thread. Returns the task if none came.
+    pub(crate) fn offer_for_returning(&self, task: Task) -> Result<(), Task> {
+        match self {
+            Self::Synchronous(queue) => queue.offer_for_returning(task),
+            Self::Linked(_) | Self::Any(_) => Err(task),
         }
     }
 
@@ -52,6 +69,7 @@ impl WorkQueue {
     pub(crate) fn poll(&self) -> Option<Task> {
         match self {
             Self::Linked(queue) => (**queue).poll(),
+            Self::Synchronous(queue) => (**queue).poll(),
             Self::Any(queue) => (**queue).poll(),
         }
     }
@@ -63,6 +81,7 @@ impl Deref for WorkQueue {
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Linked(queue) => &**queue,
+            Self::Synchronous(queue) => &**queue,
             Self::Any(queue) => &**queue,
         }
     }

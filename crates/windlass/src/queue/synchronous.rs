@@ -33,7 +33,7 @@ use crate::interrupt::Interrupted;
 pub struct SynchronousQueue<T: Send>(Handoff<T>);
 
 /// Which taker an element goes to.
-enum Handoff<T> {
+enum Handoff<T: Send> {
     Direct(DirectHandoff<T>),
     Buffered(BufferedHandoff<T>),
 }
@@ -80,6 +80,15 @@ impl<T: Send> SynchronousQueue<T> {
         match &self.0 {
             Handoff::Direct(handoff) => handoff.fairness,
             Handoff::Buffered(_) => Fairness::Unfair,
+        }
+    }
+
+    /// Hands the element to a taker that is about to return, waiting for it no longer than it takes to
+    /// start a thread.
+    pub(crate) fn offer_for_returning(&self, item: T) -> Result<(), T> {
+        match &self.0 {
+            Handoff::Direct(_) => Err(item),
+            Handoff::Buffered(handoff) => handoff.put_for_returning(item),
         }
     }
 

@@ -39,6 +39,11 @@ impl Clock {
             .unwrap_or_default()
     }
 
+    /// Returns whether the current thread has the machine's clock.
+    pub(crate) fn is_system() -> bool {
+        matches!(Self::current(), Self::System)
+    }
+
     /// Makes this the clock of the current thread from now on.
     pub(crate) fn adopt(&self) {
         CURRENT.with(|clock| *clock.borrow_mut() = self.clone());

@@ -41,5 +41,5 @@ pub(crate) use numbered::Numbered;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;
 pub(crate) use parker::{ParkResult, Parker};
-pub(crate) use spin::{spin_limit, spin_until};
+pub(crate) use spin::spin_until;
 pub(crate) use unique_id::unique_id;

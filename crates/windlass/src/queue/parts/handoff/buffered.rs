@@ -1,224 +1,328 @@
 //! Hand-off to any of the takers that wait.
 //!
 //! An element is accepted only if a taker waits that no other element was accepted for. It is then
-//! buffered until a taker removes it: the one that is woken, or one that arrives sooner. In the
+//! queued until a taker removes it: the one that is woken, or one that arrives sooner. In the
 //! second case the woken one finds nothing and waits again. So a burst of elements does not cost a
 //! wake-up each, and short tasks are run by the few threads that are awake.
 //!
-//! The invariants while the lock is free:
-//! - `accepted.len() <= takers.len() + takers_waking`: nothing is accepted without a taker for it.
-//!   A taker that gives up removes an element if its leaving would otherwise break this.
-//! - if anything is accepted, a taker is waking for it. A taker that has removed an element applies
-//!   the rule of wake-ups to what is left.
-//! - if a putter waits, an element has been accepted for every taker.
-//! - elements leave in the order in which they were accepted.
+//! The invariant: [`Credits`] are the takers that wait, less the elements that are queued. A credit is
+//! taken with the push of an element, under the tail lock, and added before a taker waits. A taker that removes an element and
+//! leaves changes nothing. One that removes an element without having waited adds a credit: the taker
+//! that the element was accepted for is free again. One that gives up takes an element or, if none is
+//! queued, its credit back, under both locks: there is one.
 //!
-//! The newest taker spins before it parks, and is the first to be signalled: so the next of several
-//! elements in quick succession wakes nobody.
+//! Who is woken when, and who spins or yields before, is decided by the [queue](TwoLockQueue). Elements
+//! leave in the order in which they were accepted.
+//!
+//! # Submitters
+//!
+//! A submitter that could start a thread for its element may [wait](BufferedHandoff::put_for_returning)
+//! for takers that are about to return instead, for about as long as starting a thread would take. It is
+//! woken when elements enough for a batch have been removed, or a taker finds nothing to do. Nobody
+//! relies on that wake-up, since the wait is short.
 
-use std::collections::VecDeque;
+use std::time::Duration;
 
-use super::exchange::wait_for_taker;
+use crossbeam_utils::CachePadded;
+
+use super::credits::{Credits, CreditsSnapshot};
+use super::patience::Patience;
 use crate::interrupt::{Interrupted, ThreadContext};
+use crate::queue::BlockingQueue;
 use crate::queue::blocking_queue::Waiting;
 use crate::queue::error::PutError;
+use crate::queue::parts::block_list::BlockList;
 use crate::queue::parts::queue_lock::QueueLock;
+use crate::queue::parts::two_lock::TwoLockQueue;
 use crate::queue::parts::wait_limit::WaitLimit;
-use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Deadline, MutexGuard, spin_limit};
-use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait_with_spin};
+use crate::sync::clock::Clock;
+use crate::sync::{AdaptiveSpin, Deadline, spin_until};
+use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait};
 
 /// Hand-off of each element to any taker that waits.
-pub(crate) struct BufferedHandoff<T> {
-    lock: QueueLock<State<T>>,
-    /// Takers that no element has been accepted for, as of the last change under the lock. An offer
-    /// that reads zero is rejected without the lock.
-    published_free: AtomicUsize,
-    /// The number of the newest taker. A taker that spins and reads another number parks.
-    newest: AtomicUsize,
+pub(crate) struct BufferedHandoff<T: Send> {
+    credits: CachePadded<Credits>,
+    accepted: TwoLockQueue<BlockList<T>>,
+    /// Putters that wait for a credit; none while there is one.
+    putters: QueueLock<WaitQueue<T>>,
+    submitters: QueueLock<Submitters>,
 }
 
-struct State<T> {
-    accepted: VecDeque<T>,
-    /// Takers that are parked, or spin before they park.
-    takers: WaitQueue,
-    /// Takers that were signalled and have not locked the queue since.
-    takers_waking: usize,
-    putters: WaitQueue<T>,
+/// Submitters that wait for takers to return, and whether that pays.
+#[derive(Debug, Default)]
+struct Submitters {
+    waiting: WaitQueue,
+    spin: AdaptiveSpin,
+    patience: Patience,
 }
 
-impl<T> Default for BufferedHandoff<T> {
+/// How long a submitter waits for a taker that is about to return: about as long as it takes to
+/// start a thread.
+const GRACE: Duration = Duration::from_micros(50);
+
+/// How often that time is given while elements are queued that were accepted before: with all cores
+/// busy their takers wake late, and so would a new thread run.
+const MAX_GRACES: usize = 16;
+
+/// Credits for which a submitter that waits is woken. Each wake-up should be worth a batch.
+const BATCH: u32 = 36;
+
+/// Checks of a submitter that spins for a batch of credits.
+const CHECKS: u32 = 8;
+
+impl<T: Send> Default for BufferedHandoff<T> {
     fn default() -> Self {
-        let state = State {
-            accepted: VecDeque::new(),
-            takers: WaitQueue::default(),
-            takers_waking: 0,
-            putters: WaitQueue::default(),
-        };
         Self {
-            lock: QueueLock::new(state),
-            published_free: AtomicUsize::new(0),
-            newest: AtomicUsize::new(0),
+            credits: CachePadded::default(),
+            accepted: TwoLockQueue::for_handoff(Default::default()),
+            putters: QueueLock::default(),
+            submitters: QueueLock::default(),
         }
     }
 }
-
-impl<T> State<T> {
-    /// Returns how many takers there are that no element has been accepted for.
-    fn free(&self) -> usize {
-        (self.takers.len() + self.takers_waking).saturating_sub(self.accepted.len())
-    }
-
-    /// Returns whether more is accepted than there are takers for.
-    fn is_short_of_takers(&self) -> bool {
-        self.accepted.len() > self.takers.len() + self.takers_waking
-    }
-
-    /// Signals one more taker if few are waking, in relation to the number of accepted elements.
-    fn signal_taker(&mut self) -> Option<Wakeup> {
-        let limit = 1 + self.accepted.len().checked_ilog2()? / 2;
-        if self.takers_waking >= limit as usize {
-            return None;
-        }
-        let (wakeup, ()) = self.takers.signal_newest()?;
-        self.takers_waking += 1;
-        Some(wakeup)
-    }
-}
-
-type Guard<'a, T> = MutexGuard<'a, State<T>>;
 
 impl<T: Send> BufferedHandoff<T> {
     /// Hands the element to the takers, waiting for one no longer than `limit`.
     pub(crate) fn put(&self, item: T, limit: WaitLimit) -> Result<(), PutError<T>> {
-        let nobody_waits = || self.published_free.load(Ordering::Acquire) == 0;
-        if limit == WaitLimit::NoWait && nobody_waits() {
+        let mut item = match self.try_put(item) {
+            Ok(()) => return Ok(()),
+            Err(refused) => refused,
+        };
+        let Some(deadline) = limit.deadline() else {
             return Err(PutError::Full(item));
+        };
+        if let Some(expired) = WaitOutcome::if_expired(deadline) {
+            return put_outcome(expired, Some(item));
         }
-        let mut state = self.lock.lock();
-        if state.free() > 0 {
-            state.accepted.push_back(item);
-            let wakeup = state.signal_taker();
-            self.publish(&state);
-            drop(state);
-            drop(wakeup);
-            return Ok(());
+        let mut putters = self.putters.lock();
+        while !self.credits.announce_putter() {
+            drop(putters);
+            item = match self.try_put(item) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            putters = self.putters.lock();
         }
-        wait_for_taker(&self.lock, state, |state| &mut state.putters, item, limit)
+        let mutex = self.putters.mutex();
+        let waited = wait(mutex, putters, |putters| putters, item, deadline);
+        if waited.guard.is_empty() {
+            self.credits.withdraw_putters();
+        }
+        drop(waited.guard);
+        put_outcome(waited.outcome, waited.payload)
     }
 
-    /// Receives an element from a putter that waits, or from those that are accepted, waiting for
-    /// one no longer than `limit`.
-    pub(crate) fn take(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
-        let mut state = self.lock.lock();
-        if let Some((wakeup, item)) = state.putters.signal_newest() {
-            // In exchange for the oldest that is accepted: its putter may be the same, and a
-            // consumer sees the elements of one producer in order.
-            state.accepted.push_back(item);
-            let item = state.accepted.pop_front();
-            drop(state);
-            drop(wakeup);
-            return Ok(item);
+    /// Hands the element to a taker that waits; returns it if there is none.
+    fn try_put(&self, item: T) -> Result<(), T> {
+        if self.credits.load().count() == 0 {
+            return Err(item);
         }
-        match limit.deadline() {
-            None => Ok(None),
-            Some(deadline) => self.take_accepted(state, deadline),
-        }
+        let mut item = Some(item);
+        self.accepted
+            .push_if(|| self.credits.try_take(), || take_item(&mut item));
+        item.map_or(Ok(()), Err)
     }
 
-    /// Takes an element that is accepted, waiting for one until the deadline.
-    fn take_accepted<'a>(
-        &'a self,
-        mut state: Guard<'a, T>,
-        deadline: Deadline,
-    ) -> Result<Option<T>, Interrupted> {
-        loop {
-            if let Some(item) = state.accepted.pop_front() {
-                let wakeup = state.signal_taker();
-                self.publish(&state);
-                drop(state);
-                drop(wakeup);
-                return Ok(Some(item));
-            }
-            if deadline.has_passed() {
-                self.publish(&state);
-                drop(state);
-                return without_element(WaitOutcome::expired());
-            }
-            let (relocked, outcome) = self.wait_as_newest(state, deadline);
-            state = relocked;
-            let stays = state.is_short_of_takers();
-            match outcome {
-                WaitOutcome::Signalled => state.takers_waking -= 1,
-                outcome if stays => restore_interrupt(outcome),
-                outcome => {
-                    self.publish(&state);
-                    drop(state);
-                    return without_element(outcome);
-                }
+    /// Hands the element to a taker that is about to return, waiting for it no longer than it takes to
+    /// start a thread, and not at all while none returns.
+    pub(crate) fn put_for_returning(&self, item: T) -> Result<(), T> {
+        self.wait_for_returning();
+        self.try_put(item)
+    }
+
+    fn wait_for_returning(&self) {
+        let mut submitters = self.submitters.lock();
+        let before = self.credits.load();
+        if before.count() > 0 || !submitters.patience.should_wait(before.additions()) {
+            return;
+        }
+        if submitters.spin.should_spin() {
+            drop(submitters);
+            spin_until(CHECKS, || self.has_batch());
+            submitters = self.submitters.lock();
+            submitters.spin.record(self.has_batch());
+            if self.has_batch() {
+                return;
             }
         }
-    }
-
-    /// Waits for a signal. Spins before it parks, while this is the newest taker.
-    fn wait_as_newest<'a>(
-        &'a self,
-        state: Guard<'a, T>,
-        deadline: Deadline,
-    ) -> (Guard<'a, T>, WaitOutcome) {
-        self.published_free
-            .store(state.free() + 1, Ordering::Release);
-        let number = self.newest.load(Ordering::Relaxed).wrapping_add(1);
-        self.newest.store(number, Ordering::Relaxed);
-        let waited = wait_with_spin(
-            (self.lock.mutex(), state),
-            |state| &mut state.takers,
-            (),
-            deadline,
-            |me| self.spin_for_signal(me, number),
-        );
-        (waited.guard, waited.outcome)
-    }
-
-    fn spin_for_signal(&self, me: &ThreadContext, number: usize) {
-        for _ in 0..spin_limit() {
-            if me.is_signalled() || self.newest.load(Ordering::Relaxed) != number {
+        // A test's clock stands still: nobody is given time on it.
+        if !Clock::is_system() {
+            return;
+        }
+        let mut interrupted = false;
+        for _ in 0..MAX_GRACES {
+            if self.credits.announce_submitter().count() >= BATCH {
                 break;
             }
-            std::hint::spin_loop();
-        }
-    }
-
-    fn publish(&self, state: &State<T>) {
-        self.published_free.store(state.free(), Ordering::Release);
-    }
-
-    pub(crate) fn waiting(&self) -> Waiting {
-        let state = self.lock.lock();
-        Waiting {
-            takers: state.free(),
-            putters: state.putters.len(),
-        }
-    }
-}
-
-/// Returns what a taker reports that leaves without an element.
-fn without_element<T>(outcome: WaitOutcome) -> Result<Option<T>, Interrupted> {
-    match outcome {
-        WaitOutcome::Interrupted => Err(Interrupted),
-        WaitOutcome::TimedOut | WaitOutcome::Signalled => Ok(None),
-    }
-}
-
-/// Leaves the interrupt that ended a wait pending, since the taker goes on to take an element.
-fn restore_interrupt(outcome: WaitOutcome) {
-    if outcome == WaitOutcome::Interrupted {
-        ThreadContext::with_current(|me| {
-            if me.wait_ended_by_interrupt() {
-                me.set_interrupted();
+            let (mutex, until) = (self.submitters.mutex(), Deadline::after(GRACE));
+            let waited = wait(mutex, submitters, |all| &mut all.waiting, (), until);
+            submitters = waited.guard;
+            interrupted |= waited.outcome == WaitOutcome::Interrupted;
+            // While elements are queued, takers are still waking for them.
+            let is_waking = !self.accepted.is_empty();
+            if interrupted || !is_waking || self.has_returned_since(before) {
+                break;
             }
-        });
+        }
+        if submitters.waiting.is_empty() {
+            self.credits.withdraw_submitters();
+        }
+        let returned = self.has_returned_since(before);
+        let returns = self.credits.load().additions();
+        submitters.patience.record(returned, returns);
+        drop(submitters);
+        if interrupted {
+            restore_interrupt();
+        }
     }
+
+    fn has_returned_since(&self, before: CreditsSnapshot) -> bool {
+        self.credits.load().additions() != before.additions()
+    }
+
+    fn has_batch(&self) -> bool {
+        self.credits.load().count() >= BATCH
+    }
+
+    /// Receives an element that is accepted, or from a putter that waits, waiting for one no longer
+    /// than `limit`.
+    pub(crate) fn take(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
+        let mut credits = None;
+        let add = || credits = Some(self.credits.add());
+        if let Some(item) = self.accepted.poll_with(add, || ()) {
+            if let Some(credits) = credits.filter(|credits| credits.is_awaited()) {
+                self.serve_busy(credits);
+            }
+            return Ok(Some(item));
+        }
+        let Some(deadline) = limit.deadline() else {
+            return Ok(self.take_from_putter());
+        };
+        self.add_idle();
+        let outcome = match self.accepted.take_until(deadline) {
+            Ok(Some(item)) => return Ok(Some(item)),
+            Ok(None) => WaitOutcome::TimedOut,
+            Err(Interrupted) => WaitOutcome::Interrupted,
+        };
+        match (self.leave(), outcome) {
+            (None, WaitOutcome::Interrupted) => Err(Interrupted),
+            (None, _) => Ok(None),
+            (item, WaitOutcome::Interrupted) => {
+                restore_interrupt();
+                Ok(item)
+            }
+            (item, _) => Ok(item),
+        }
+    }
+
+    fn take_from_putter(&self) -> Option<T> {
+        if !self.credits.load().has_putters() {
+            return None;
+        }
+        self.add_idle();
+        self.leave()
+    }
+
+    /// Takes back the credit of this taker, or returns the element that was accepted for it.
+    fn leave(&self) -> Option<T> {
+        let take_back = || {
+            let taken = self.credits.try_take();
+            debug_assert!(taken, "a taker waits, and no element is queued");
+        };
+        self.accepted.poll_with(|| (), take_back)
+    }
+
+    /// Adds the credit of a taker that has nothing to do.
+    fn add_idle(&self) {
+        let credits = self.credits.add();
+        if credits.has_putters() {
+            self.serve_putters();
+        }
+        if credits.has_submitters() {
+            self.wake_submitter();
+        }
+    }
+
+    /// Serves those who wait for a credit, after a taker has added one that goes on to run an
+    /// element.
+    #[cold]
+    fn serve_busy(&self, credits: CreditsSnapshot) {
+        if credits.has_putters() {
+            self.serve_putters();
+        }
+        if credits.has_submitters() && credits.count() >= BATCH {
+            self.wake_submitter();
+        }
+    }
+
+    /// Accepts the elements of putters that wait, as long as there are credits.
+    #[cold]
+    fn serve_putters(&self) {
+        while let Some(wakeup) = self.serve_putter() {
+            drop(wakeup);
+        }
+    }
+
+    fn serve_putter(&self) -> Option<Wakeup> {
+        let mut putters = self.putters.lock();
+        if putters.is_empty() {
+            return None;
+        }
+        let mut wakeup = None;
+        let first = || {
+            let (waking, item) = putters.signal_newest().expect("a putter waits");
+            wakeup = Some(waking);
+            item
+        };
+        self.accepted.push_if(|| self.credits.try_take(), first);
+        if putters.is_empty() {
+            self.credits.withdraw_putters();
+        }
+        wakeup
+    }
+
+    #[cold]
+    fn wake_submitter(&self) {
+        let mut submitters = self.submitters.lock();
+        let wakeup = submitters.waiting.signal_one();
+        if submitters.waiting.is_empty() {
+            self.credits.withdraw_submitters();
+        }
+        drop(submitters);
+        drop(wakeup);
+    }
+
+    /// Returns how many threads wait; a taker that still spins is not counted yet.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let putters = self.putters.lock().len();
+        let parked = self.accepted.waiting().unwrap_or_default().takers;
+        Waiting {
+            takers: parked.min(self.credits.load().count() as usize),
+            putters,
+        }
+    }
+}
+
+fn take_item<T>(item: &mut Option<T>) -> T {
+    item.take().expect("called once")
+}
+
+/// Returns what a putter reports after its wait; `item` is its element, unless it was accepted.
+fn put_outcome<T>(outcome: WaitOutcome, item: Option<T>) -> Result<(), PutError<T>> {
+    match (outcome, item) {
+        (WaitOutcome::TimedOut, Some(item)) => Err(PutError::TimedOut(item)),
+        (WaitOutcome::Interrupted, Some(item)) => Err(PutError::Interrupted(item)),
+        _ => Ok(()),
+    }
+}
+
+/// Leaves the interrupt that ended a wait pending, since this thread goes on.
+fn restore_interrupt() {
+    ThreadContext::with_current(|me| {
+        if me.wait_ended_by_interrupt() {
+            me.set_interrupted();
+        }
+    });
 }
 
 #[cfg(test)]
@@ -229,7 +333,7 @@ mod models {
 
     use crate::interrupt;
     use crate::queue::parts::scenarios::spawn;
-    use crate::queue::{BlockingQueue, SynchronousQueue};
+    use crate::queue::{BlockingQueue, PutError, SynchronousQueue};
     use crate::sync::model;
 
     #[cfg(not(shuttle))]
@@ -263,6 +367,35 @@ mod models {
             assert!(first < second);
             assert_eq!(first + second + other.join().unwrap(), 6);
             putter.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_taker_whose_element_another_has_taken_waits_for_the_next() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap());
+            queue.put(1).unwrap();
+            if queue.poll().is_some() {
+                queue.put(2).unwrap();
+            }
+            assert!(taker.join().unwrap() > 0);
+            assert_eq!(queue.offer(3), Err(PutError::Full(3)));
+        });
+    }
+
+    #[test]
+    fn a_submitter_that_waits_for_a_returning_taker_hands_over_or_keeps_its_element() {
+        model(|| {
+            let queue = Arc::new(SynchronousQueue::with_interchangeable_takers());
+            let theirs = Arc::clone(&queue);
+            let taker = spawn(move || theirs.take().unwrap() + theirs.take().unwrap());
+            queue.put(1).unwrap();
+            if let Err(kept) = queue.offer_for_returning(2) {
+                queue.put(kept).unwrap();
+            }
+            assert_eq!(taker.join().unwrap(), 3);
         });
     }
 

@@ -5,8 +5,10 @@
 //! - [`BufferedHandoff`]: an element goes to any of the takers that wait.
 
 mod buffered;
+mod credits;
 mod direct;
 pub(crate) mod exchange;
+mod patience;
 
 pub(crate) use buffered::BufferedHandoff;
 pub(crate) use direct::DirectHandoff;

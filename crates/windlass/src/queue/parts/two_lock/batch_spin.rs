@@ -10,9 +10,36 @@ pub(super) struct BatchSpin {
     /// Batches of a single element in a row.
     single_batches: u32,
     spin: AdaptiveSpin,
+    style: SpinStyle,
+}
+
+/// What a consumer spins for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SpinStyle {
+    /// A batch, which is the larger the longer it waits.
+    #[default]
+    Batches,
+    /// The next element at once: of a hand-off, where few are queued at a time.
+    SingleElements,
+}
+
+/// How a consumer spins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpinPlan {
+    /// Spins of some microseconds each.
+    pub(super) rounds: u32,
+    /// Checks for elements in each of them.
+    pub(super) checks: u32,
 }
 
 impl BatchSpin {
+    pub(super) fn new(style: SpinStyle) -> Self {
+        Self {
+            style,
+            ..Self::default()
+        }
+    }
+
     /// Records the length of the batch that has just been fetched.
     pub(super) fn record_batch(&mut self, len: usize) {
         self.is_due = len < SMALL_BATCH && self.spin.should_spin();
@@ -27,13 +54,22 @@ impl BatchSpin {
         self.is_due
     }
 
-    /// Begins the spin that is due. Returns how often to check for elements on the way.
-    pub(super) fn begin(&mut self) -> u32 {
+    /// Begins the spin that is due.
+    pub(super) fn begin(&mut self) -> SpinPlan {
         self.is_due = false;
-        if self.single_batches < SINGLE_BATCHES_TOLERATED {
-            FEW_CHECKS
-        } else {
-            MANY_CHECKS
+        match self.style {
+            SpinStyle::SingleElements => SpinPlan {
+                rounds: 2,
+                checks: MANY_CHECKS,
+            },
+            SpinStyle::Batches if self.single_batches < SINGLE_BATCHES_TOLERATED => SpinPlan {
+                rounds: 1,
+                checks: FEW_CHECKS,
+            },
+            SpinStyle::Batches => SpinPlan {
+                rounds: 1,
+                checks: MANY_CHECKS,
+            },
         }
     }
 

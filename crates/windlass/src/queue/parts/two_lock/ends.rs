@@ -38,6 +38,14 @@ pub(super) struct HeadEnd<S> {
     pub(super) lock: QueueLock<Head<S>>,
 }
 
+/// Which of the takers that wait is signalled first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WakeOrder {
+    OldestFirst,
+    /// Keeps caches warm, and lets takers that are not needed time out.
+    NewestFirst,
+}
+
 /// The data that the tail lock guards.
 #[derive(Debug)]
 #[repr(C)]
@@ -50,6 +58,7 @@ pub(super) struct Tail<S> {
     pub(super) takers: WaitQueue,
     /// Takers that were signalled and have not locked the queue since.
     pub(super) takers_waking: usize,
+    pub(super) wake_order: WakeOrder,
 }
 
 /// The data that the head lock guards.
@@ -72,7 +81,11 @@ impl<S> Tail<S> {
             return None;
         }
         self.takers_waking += 1;
-        self.takers.signal_one()
+        let signalled = match self.wake_order {
+            WakeOrder::OldestFirst => self.takers.signal_oldest(),
+            WakeOrder::NewestFirst => self.takers.signal_newest(),
+        };
+        signalled.map(|(wakeup, ())| wakeup)
     }
 }
 

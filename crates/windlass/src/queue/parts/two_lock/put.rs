@@ -19,6 +19,23 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         drop(wakeup);
     }
 
+    /// Pushes the element that `make` returns, without a check of the bound, if `admit` returns true,
+    /// which is called under the tail lock.
+    pub(crate) fn push_if(
+        &self,
+        admit: impl FnOnce() -> bool,
+        make: impl FnOnce() -> S::Item,
+    ) -> bool {
+        let mut tail = self.tail.lock.lock();
+        if !admit() {
+            return false;
+        }
+        let wakeup = self.push(&mut tail, make);
+        drop(tail);
+        drop(wakeup);
+        true
+    }
+
     /// Pushes the element that `make` returns, created in its slot. Returns `make` if there is no
     /// room.
     #[inline(always)]

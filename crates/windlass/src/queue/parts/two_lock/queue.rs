@@ -4,8 +4,8 @@ use std::mem;
 
 use crossbeam_utils::CachePadded;
 
-use super::batch_spin::BatchSpin;
-use super::ends::{Head, HeadEnd, Tail, TailEnd, UNBOUNDED};
+use super::batch_spin::{BatchSpin, SpinStyle};
+use super::ends::{Head, HeadEnd, Tail, TailEnd, UNBOUNDED, WakeOrder};
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::sequence::Sequence;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -41,6 +41,23 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         capacity: Option<usize>,
         capacity_mode: CapacityMode,
     ) -> Self {
+        let taking = (WakeOrder::OldestFirst, SpinStyle::Batches);
+        Self::with_takers([tail, empty], capacity, capacity_mode, taking)
+    }
+
+    /// Creates an unbounded queue of two empty sequences for a hand-off, where few elements are queued at
+    /// a time: it signals the newest taker first, and takers spin for the next element.
+    pub(crate) fn for_handoff(sequences: [S; 2]) -> Self {
+        let taking = (WakeOrder::NewestFirst, SpinStyle::SingleElements);
+        Self::with_takers(sequences, None, CapacityMode::Fixed, taking)
+    }
+
+    fn with_takers(
+        [tail, empty]: [S; 2],
+        capacity: Option<usize>,
+        capacity_mode: CapacityMode,
+        (wake_order, spin_style): (WakeOrder, SpinStyle),
+    ) -> Self {
         let capacity = capacity.unwrap_or(UNBOUNDED);
         Self {
             head: CachePadded::new(HeadEnd {
@@ -49,7 +66,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     items: empty,
                     putters: WaitQueue::default(),
                     putters_waking: 0,
-                    batch_spin: BatchSpin::default(),
+                    batch_spin: BatchSpin::new(spin_style),
                     yielding: AdaptiveSpin::default(),
                 }),
             }),
@@ -61,6 +78,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     items: tail,
                     takers: WaitQueue::default(),
                     takers_waking: 0,
+                    wake_order,
                 }),
                 capacity: AtomicUsize::new(capacity),
             }),

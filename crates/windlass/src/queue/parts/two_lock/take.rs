@@ -31,12 +31,17 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
 
     #[cold]
     fn spin_for_batch<'a>(&'a self, mut head: HeadGuard<'a, S>) -> HeadGuard<'a, S> {
-        let checks = head.batch_spin.begin();
+        let plan = head.batch_spin.begin();
         drop(head);
         let tail = &self.tail;
         tail.has_spinning_taker.store(true, Ordering::Relaxed);
         let elements_came = || tail.published_len.load(Ordering::Relaxed) > 0;
-        spin_until(checks, elements_came);
+        for _ in 0..plan.rounds {
+            spin_until(plan.checks, elements_came);
+            if elements_came() {
+                break;
+            }
+        }
         // A producer that has read true has pushed before this thread locks the tail, and one that
         // locks the tail after this thread reads false: the tail lock orders both.
         tail.has_spinning_taker.store(false, Ordering::Relaxed);
@@ -58,9 +63,30 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         attempt: Attempt,
         if_empty: impl FnOnce(HeadGuard<'a, S>, TailGuard<'a, S>),
     ) -> Option<S::Item> {
+        self.try_take_with(attempt, || (), if_empty)
+    }
+
+    /// Takes the oldest element and calls `on_pop` under the head lock, or calls `if_empty` under both
+    /// locks.
+    #[inline(always)]
+    pub(crate) fn poll_with(
+        &self,
+        on_pop: impl FnOnce(),
+        if_empty: impl FnOnce(),
+    ) -> Option<S::Item> {
+        self.try_take_with(Attempt::First, on_pop, |_head, _tail| if_empty())
+    }
+
+    #[inline(always)]
+    fn try_take_with<'a>(
+        &'a self,
+        attempt: Attempt,
+        on_pop: impl FnOnce(),
+        if_empty: impl FnOnce(HeadGuard<'a, S>, TailGuard<'a, S>),
+    ) -> Option<S::Item> {
         let mut head = self.lock_head();
         if attempt != Attempt::AfterSignal && head.items.len() > 0 {
-            return self.pop(head);
+            return self.pop(head, on_pop);
         }
         let mut tail = self.tail.lock.lock();
         if attempt == Attempt::AfterSignal {
@@ -77,12 +103,12 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         let left = head.items.len() - 1 + tail.items.len();
         let next = tail.signal_taker(left);
         drop(tail);
-        let item = self.pop(head);
+        let item = self.pop(head, on_pop);
         drop(next);
         item
     }
 
-    pub(super) fn take_until(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
+    pub(crate) fn take_until(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
         if wait_interrupted() {
             return Err(Interrupted);
         }
@@ -122,8 +148,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
     ///
     /// The element stays in its `Option` on the way: unwrapping it would copy it.
     #[inline(always)]
-    fn pop(&self, mut head: HeadGuard<'_, S>) -> Option<S::Item> {
+    fn pop(&self, mut head: HeadGuard<'_, S>, on_pop: impl FnOnce()) -> Option<S::Item> {
         let item = head.items.pop();
+        on_pop();
         self.head.len.store(head.items.len(), Ordering::Release);
         let is_signalled = head.putters_waking > 0;
         if !is_signalled && !head.putters.is_empty() {
