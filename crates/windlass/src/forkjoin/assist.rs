@@ -98,6 +98,7 @@ impl Shared {
             let is_me = local.is_some_and(|local| local.worker.index == other.index);
             other.is_worker() && !is_me
         });
+        let mut has_moved = false;
         for other in others {
             while let Some(work) = other.stealer.steal() {
                 if is_awaited(&work) {
@@ -105,11 +106,17 @@ impl Shared {
                 }
                 match work {
                     Work::Job(job) if job.is_join_job() => Local::return_job(job),
-                    other => self.inject_stolen(other),
+                    other => {
+                        self.inject_stolen(other);
+                        has_moved = true;
+                    }
                 }
             }
         }
-        self.notify_work();
+        // Only then: it wakes all threads that wait, this one too, which would never sleep.
+        if has_moved {
+            self.notify_work();
+        }
         None
     }
 }

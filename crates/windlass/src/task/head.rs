@@ -141,7 +141,7 @@ impl Head {
         let Some(helper) = helper else {
             // A short task is done before this thread would be asleep.
             spin_until(SPINS, || self.state.load().is_done());
-            return self.park_until_done(&me, deadline, || {});
+            return self.park_until_done(&me, deadline, || false);
         };
         helper.help(self);
         spin_until(SPINS, || self.state.load().is_done());
@@ -150,7 +150,10 @@ impl Head {
         }
         let mut ended = Ok(false);
         helper.while_blocked(&mut || {
-            ended = self.park_until_done(&me, deadline, || helper.help(self));
+            ended = self.park_until_done(&me, deadline, || {
+                helper.help(self);
+                self.state.load().is_done()
+            });
         });
         ended
     }
@@ -159,7 +162,7 @@ impl Head {
         &self,
         me: &Arc<ThreadContext>,
         deadline: Deadline,
-        help: impl Fn(),
+        is_done_with_help: impl Fn() -> bool,
     ) -> Result<bool, Interrupted> {
         self.header.waiters().add_thread(me);
         if self.state.announce_wait() == Announced::Done {
@@ -167,8 +170,7 @@ impl Head {
             return Ok(true);
         }
         loop {
-            help();
-            if self.state.load().is_done() {
+            if is_done_with_help() {
                 return Ok(true);
             }
             let woken = me.park(deadline);
