@@ -35,7 +35,8 @@ pub struct SynchronousQueue<T: Send>(Handoff<T>);
 /// Which taker an element goes to.
 enum Handoff<T: Send> {
     Direct(DirectHandoff<T>),
-    Buffered(BufferedHandoff<T>),
+    /// Boxed: its parts are on cache lines of their own.
+    Buffered(Box<BufferedHandoff<T>>),
 }
 
 impl<T: Send> SynchronousQueue<T> {
@@ -71,7 +72,7 @@ impl<T: Send> SynchronousQueue<T> {
     /// ```
     #[must_use]
     pub fn with_interchangeable_takers() -> Self {
-        Self(Handoff::Buffered(BufferedHandoff::default()))
+        Self(Handoff::Buffered(Box::default()))
     }
 
     /// Returns the fairness that this queue was created with.
