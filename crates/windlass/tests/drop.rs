@@ -102,9 +102,9 @@ fn a_queued_task_that_owns_the_last_handle_runs_and_the_pool_ends() {
 /// TPE-162
 #[test]
 fn handles_of_a_pool_that_never_had_a_thread_complete_when_it_is_dropped() {
-    let pool = fixed(1).thread_factory(CountingFactory::failing());
-    let pool = pool.build().unwrap();
-    let mut handle = pool.submit(|| ()).unwrap();
+    let pool = fixed(1).build().unwrap();
+    let (task, mut handle) = Task::with_handle(|| ());
+    pool.queue().offer(task).unwrap();
     drop(pool);
     assert!(matches!(
         handle.get(),

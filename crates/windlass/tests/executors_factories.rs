@@ -90,7 +90,7 @@ fn a_cached_pool_grows_with_the_tasks_that_run_at_once() {
     gate.open();
 }
 
-/// FAC-001, WL-070
+/// FAC-001, WL-073
 #[test]
 fn a_cached_pool_starts_a_thread_at_once_while_all_are_busy() {
     let pool = executors::cached_thread_pool();
@@ -104,7 +104,7 @@ fn a_cached_pool_starts_a_thread_at_once_while_all_are_busy() {
     gate.open();
 }
 
-/// WL-070
+/// WL-073
 #[test]
 fn a_cached_pool_whose_tasks_were_short_runs_long_ones_at_once_too() {
     let pool = executors::cached_thread_pool();

@@ -9,7 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windlass::Submit;
 use windlass::forkjoin::ForkJoinPool;
@@ -17,22 +17,18 @@ use windlass::testing::{Gate, Latch, PATIENCE};
 
 struct Counting;
 
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-
-fn count(layout: Layout, sign: isize) {
-    LIVE.fetch_add(sign * layout.size().cast_signed(), Ordering::SeqCst);
-}
+static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout, 1);
+        LIVE.fetch_add(layout.size(), Ordering::SeqCst);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count(layout, -1);
+        LIVE.fetch_sub(layout.size(), Ordering::SeqCst);
         // SAFETY: the place came from `alloc` above, that is from the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
@@ -44,9 +40,9 @@ static ALLOCATOR: Counting = Counting;
 const BURST: usize = 100_000;
 
 /// What may stay: a fraction of what the burst took.
-const MAY_STAY: isize = 64 * 1024;
+const MAY_STAY: usize = 64 * 1024;
 
-fn live() -> isize {
+fn live() -> usize {
     LIVE.load(Ordering::SeqCst)
 }
 
@@ -55,7 +51,7 @@ fn live() -> isize {
 fn assert_gives_back(name: &str, burst: impl Fn(&dyn Fn())) {
     let before = live();
     burst(&|| assert!(live() - before > 2_000_000, "{name}: {}", live() - before));
-    let stays = live() - before;
+    let stays = live().saturating_sub(before);
     assert!(stays < MAY_STAY, "{name} keeps {stays} bytes");
 }
 
@@ -96,6 +92,6 @@ fn a_burst_leaves_no_memory_behind() {
     fork(&|| ());
     let before = live();
     fork(&|| assert!(live() - before > 2_000_000));
-    let stays = live() - before;
+    let stays = live().saturating_sub(before);
     assert!(stays < MAY_STAY, "forks keep {stays} bytes");
 }

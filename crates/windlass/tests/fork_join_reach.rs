@@ -1,5 +1,5 @@
 //! Which pending joins other workers can reach, and how many threads that takes.
-#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::io;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ mod recording;
 use std::sync::Arc;
 use std::time::Duration;
 
-use recording::{Blocker, CountingFactory, HookFns, Log, finish, fixed};
+use recording::{Blocker, HookFns, Log, finish, fixed};
 use windlass::interrupt::Interrupted;
 use windlass::queue::{
     BlockingQueue, LinkedBlockingDeque, LinkedBlockingQueue, PriorityBlockingQueue, PutError,
@@ -25,9 +25,9 @@ fn queued(pool: &ThreadPoolExecutor) -> Vec<TaskId> {
 }
 
 /// A pool that has taken tasks and has no thread to run them.
+/// A pool whose workers nobody has started: tasks are put into its queue past it.
 fn without_workers() -> ThreadPoolExecutor {
-    let factory = CountingFactory::failing();
-    fixed(1).thread_factory(factory).build().unwrap()
+    fixed(1).build().unwrap()
 }
 
 /// TPE-080
@@ -137,7 +137,9 @@ fn purge_drops_what_was_cancelled_and_nothing_else() {
 #[test]
 fn removing_the_last_task_terminates_a_pool_that_is_shut_down() {
     let pool = without_workers();
-    let id = pool.execute(|| ()).unwrap();
+    let task = Task::new(|| ());
+    let id = task.id();
+    pool.queue().offer(task).unwrap();
     pool.shutdown();
     assert!(!pool.is_terminated());
     let removed = pool.remove(id);
@@ -148,7 +150,8 @@ fn removing_the_last_task_terminates_a_pool_that_is_shut_down() {
 #[test]
 fn purging_the_last_task_terminates_a_pool_that_is_shut_down() {
     let pool = without_workers();
-    let handle = pool.submit(|| ()).unwrap();
+    let (task, handle) = Task::with_handle(|| ());
+    pool.queue().offer(task).unwrap();
     pool.shutdown();
     handle.cancel();
     assert!(!pool.is_terminated());

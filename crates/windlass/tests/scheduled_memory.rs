@@ -1,7 +1,7 @@
 //! What timers cost in memory, and that a burst of them gives it back.
 
 #![expect(unsafe_code, reason = "an allocator that counts is an allocator")]
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

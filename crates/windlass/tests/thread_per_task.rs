@@ -109,7 +109,7 @@ fn a_promised_thread_that_never_comes_does_not_keep_the_executor_from_its_end() 
     assert!(
         error
             .to_string()
-            .contains(&Cancellation::Dropped.to_string())
+            .contains(&Cancellation::NoThread.to_string())
     );
     assert_eq!(executor.thread_count(), 1);
     factory.0.poll().unwrap().run();

@@ -90,7 +90,7 @@ impl PrivateJobs {
     #[inline]
     #[must_use]
     pub(super) fn pop(&self, Position(at): Position) -> bool {
-        let is_private = at.wrapping_sub(self.oldest.get()).cast_signed() >= 0;
+        let is_private = at.wrapping_sub(self.oldest.get()) <= usize::MAX / 2;
         if is_private {
             // Not computed from the former end: many joins one after the other would wait for its store.
             self.end.set(at);
