@@ -6,7 +6,6 @@
     unsafe_code,
     reason = "an allocator that counts is an unsafe trait to implement"
 )]
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
