@@ -267,9 +267,10 @@ fn a_thread_that_cannot_be_started() {
         producers(2, move || {
             theirs.1.execute_some(&theirs.0, 2);
         });
-        // The first two submissions may both come while the pool has no worker and gets no thread.
+        // Refused are at most those that come while the pool has no worker and gets no thread: one of
+        // each producer.
         let account = ledger.close_fork_join(&pool);
         assert_eq!(account.ran + account.refused, 4);
-        assert!((1..=2).contains(&account.refused));
+        assert!(account.refused <= 2);
     });
 }
