@@ -6,8 +6,9 @@
 //! The worker takes a shared job back if it is still in its deque, at any position. If a thief has taken
 //! it, the worker *leapfrogs*: it steals from that thief, and only jobs of joins that the thief has
 //! entered since. Those are parts of the job that the worker waits for. If there is none, another worker
-//! replaces it while it sleeps, until the job is done or the thief has entered a further join. It never runs unrelated work, not even its own. What the thief has
-//! forked, spawned or submitted is unrelated: nothing guarantees that it ends before the job does.
+//! replaces it while it sleeps, until the job is done or the thief has entered a further join. It never
+//! runs unrelated work, not even its own. What the thief has forked, spawned or submitted is unrelated:
+//! nothing guarantees that it ends before the job does.
 
 use std::sync::Arc;
 use std::{mem, panic, thread};

@@ -6,10 +6,10 @@
 //! wake-up each, and short tasks are run by the few threads that are awake.
 //!
 //! The invariant: [`Credits`] are the takers that wait, less the elements that are queued. A credit is
-//! taken with the push of an element, under the tail lock, and added before a taker waits. A taker that removes an element and
-//! leaves changes nothing. One that removes an element without having waited adds a credit: the taker
-//! that the element was accepted for is free again. One that gives up takes an element or, if none is
-//! queued, its credit back, under both locks: there is one.
+//! taken with the push of an element, under the tail lock, and added before a taker waits. A taker that
+//! removes an element and leaves changes nothing. One that removes an element without having waited adds
+//! a credit: the taker that the element was accepted for is free again. One that gives up takes an
+//! element or, if none is queued, its credit back, under both locks: there is one.
 //!
 //! Who is woken when, and who spins or yields before, is decided by the [queue](TwoLockQueue). Elements
 //! leave in the order in which they were accepted.
