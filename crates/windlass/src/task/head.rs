@@ -23,7 +23,7 @@ use crate::unwind::ignore_panic;
 /// the reads hit the cache.
 const SPINS: u32 = 48;
 
-/// What a thread does while it waits for a task; see [`wait_helper`](super::wait_helper).
+/// What a thread does while it waits for a task; see [`wait_helper`](mod@super::wait_helper).
 pub(crate) trait WaitHelper {
     /// Called before the thread parks, and whenever it is unparked while the task is not done. May run
     /// the task, or what the task waits for.
