@@ -3,18 +3,14 @@
 //! In a binary of its own, since it counts the memory of the process.
 
 #![expect(
-    unsafe_code,
-    reason = "an allocator that counts is an unsafe trait to implement"
-)]
-#![expect(
     clippy::unwrap_used,
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::alloc::System;
 use std::time::{Duration, Instant};
 
+use cap::Cap;
 use windlass::queue::{
     BlockingQueue, DelayQueue, Delayed, LinkedBlockingDeque, LinkedBlockingQueue,
     LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
@@ -22,27 +18,8 @@ use windlass::queue::{
 use windlass::testing::{Gate, PATIENCE};
 use windlass::{ExecutorService, Submit, Task, ThreadPoolExecutor};
 
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size(), Ordering::SeqCst);
-        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::SeqCst);
-        // SAFETY: the place came from `alloc` above, that is from the system's allocator.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 const BURST: u64 = 100_000;
 
@@ -53,7 +30,7 @@ const BURST_BYTES: usize = 800_000;
 const MAY_STAY: usize = 64 * 1024;
 
 fn live() -> usize {
-    LIVE.load(Ordering::SeqCst)
+    ALLOCATOR.allocated()
 }
 
 /// An element that is due at once.

@@ -548,9 +548,8 @@ fn a_predicate_that_panics_beside_waiting_threads_changes_nothing() {
     }
 }
 
-/// A pool whose comparison panics once loses no task.
-#[test]
-fn a_stop_whose_comparison_panics_hands_everything_back_the_second_time() {
+/// A queue whose comparison panics while the flag is set.
+fn panics_when_armed() -> (PriorityBlockingQueue<windlass::Task>, Arc<AtomicBool>) {
     let armed = Arc::new(AtomicBool::new(false));
     let theirs = Arc::clone(&armed);
     let queue = PriorityBlockingQueue::by_key(move |task: &windlass::Task| {
@@ -559,6 +558,13 @@ fn a_stop_whose_comparison_panics_hands_everything_back_the_second_time() {
         }
         task.priority()
     });
+    (queue, armed)
+}
+
+/// A pool whose comparison panics once loses no task.
+#[test]
+fn a_stop_whose_comparison_panics_hands_everything_back_the_second_time() {
+    let (queue, armed) = panics_when_armed();
     let pool = ThreadPoolExecutor::builder()
         .core_pool_size(0)
         .maximum_pool_size(1)
@@ -585,14 +591,7 @@ fn a_stop_whose_comparison_panics_hands_everything_back_the_second_time() {
 /// Without a worker nobody else would notice that the pool has ended.
 #[test]
 fn a_stop_whose_comparison_panics_ends_a_pool_without_workers() {
-    let armed = Arc::new(AtomicBool::new(false));
-    let theirs = Arc::clone(&armed);
-    let queue = PriorityBlockingQueue::by_key(move |task: &windlass::Task| {
-        if theirs.load(Ordering::SeqCst) {
-            resume_unwind(Box::new("no order"));
-        }
-        task.priority()
-    });
+    let (queue, armed) = panics_when_armed();
     for number in 0..3 {
         let task = windlass::Task::new(move || assert!(number < 3));
         queue.offer(task).unwrap();

@@ -1,40 +1,18 @@
 //! What timers cost in memory, and that a burst of them gives it back.
 
-#![expect(unsafe_code, reason = "an allocator that counts is an allocator")]
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::alloc::System;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cap::Cap;
 use windlass::clock::TestClock;
 use windlass::testing::until;
 use windlass::{ExecutorService, Schedule, ScheduledThreadPoolExecutor, Submit};
 
-/// The bytes that are allocated now.
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-
-/// The system's allocator, with a count.
-struct Counting;
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// The tests of this file run one after another, since all count in one place.
 fn alone() -> MutexGuard<'static, ()> {
@@ -49,7 +27,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const LITTLE: usize = 40_000;
 
 fn in_use() -> usize {
-    IN_USE.load(Ordering::Relaxed)
+    ALLOCATOR.allocated()
 }
 
 /// A delay for each number, without order.

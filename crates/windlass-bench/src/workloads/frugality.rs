@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use super::memory::run_on_each;
 use super::{pools, stream};
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
 use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
-use crate::instruments::gate::Gate;
 use crate::instruments::tally::RAN;
 use crate::instruments::{pace, process};
 use crate::peers::{CondvarPool, NoPool, Pool};
@@ -117,19 +117,7 @@ fn trickle<P: Pool>(point: &Point) -> Vec<Figure> {
 fn idle<P: Pool>(point: &Point) -> Vec<Figure> {
     let workers = point.size("workers");
     let pool = P::with_workers(workers);
-    let gate = Gate::default();
-    let all = RAN.expect(workers as u64);
-    // At the gate all at once, because some start their threads only then.
-    for _ in 0..workers {
-        let gate = gate.clone();
-        pool.execute(move || {
-            gate.pass();
-            RAN.count();
-        });
-    }
-    gate.await_waiting(workers);
-    gate.open();
-    all.wait();
+    run_on_each(&pool, workers);
     pace::sleep_until(Instant::now() + SETTLE);
     let span = Duration::from_millis(point.number("millis"));
     let before = Spent::so_far();

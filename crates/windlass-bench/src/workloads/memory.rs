@@ -77,10 +77,8 @@ fn queued<P: Pool>(point: &Point) -> Vec<Figure> {
     figures
 }
 
-fn idle<P: Pool>(point: &Point) -> Vec<Figure> {
-    let workers = point.size("workers");
-    let before = resident_bytes();
-    let pool = P::with_workers(workers);
+/// Runs one task on each worker.
+pub(super) fn run_on_each(pool: &impl Pool, workers: usize) {
     let gate = Gate::default();
     let all = RAN.expect(workers as u64);
     // At the gate all at once, because some start their threads only then.
@@ -94,6 +92,13 @@ fn idle<P: Pool>(point: &Point) -> Vec<Figure> {
     gate.await_waiting(workers);
     gate.open();
     all.wait();
+}
+
+fn idle<P: Pool>(point: &Point) -> Vec<Figure> {
+    let workers = point.size("workers");
+    let before = resident_bytes();
+    let pool = P::with_workers(workers);
+    run_on_each(&pool, workers);
     let figures = growth(before, workers as u64);
     mem::forget(pool);
     figures

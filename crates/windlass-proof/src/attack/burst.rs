@@ -24,32 +24,32 @@ const KEPT: usize = 1024 * 1024;
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 pub(super) fn attacks() -> Vec<Attack> {
-    let burst = |name, claim, run| attack(name, claim, run).within(120);
+    let claim = |name, claim, run| attack(name, claim, run).within(120);
     vec![
-        burst(
+        claim(
             "burst-linked",
             "a linked queue shrinks after a burst",
             || thread_pool(LinkedBlockingQueue::new()),
         ),
-        burst("burst-deque", "a deque shrinks after a burst", || {
+        claim("burst-deque", "a deque shrinks after a burst", || {
             thread_pool(LinkedBlockingDeque::new())
         }),
-        burst(
+        claim(
             "burst-transfer",
             "a transfer queue shrinks after a burst",
             || thread_pool(LinkedTransferQueue::new()),
         ),
-        burst(
+        claim(
             "burst-priority",
             "a priority queue shrinks after a burst",
             || thread_pool(PriorityBlockingQueue::by_key(Task::priority)),
         ),
-        burst(
+        claim(
             "burst-fork-join",
             "a fork-join pool shrinks after a burst",
             fork_join,
         ),
-        burst(
+        claim(
             "burst-timers",
             "a scheduled pool shrinks after a burst of timers that are cancelled",
             timers,
@@ -65,11 +65,8 @@ fn kept(before: usize, peak: usize) -> Verdict {
     Verdict::new(kept < KEPT, seen)
 }
 
-fn thread_pool(queue: impl BlockingQueue<Task> + 'static) -> Verdict {
-    let builder = ThreadPoolExecutor::builder()
-        .core_pool_size(1)
-        .work_queue(queue);
-    let pool = builder.build().expect("the sizes fit");
+/// Queues the burst in a pool of one worker, lets it run, and waits for its end with `await_end`.
+fn burst<P: ExecutorService>(pool: &P, await_end: impl FnOnce(&P)) -> Verdict {
     let (gate, before) = (Gate::new(), ALLOCATOR.allocated());
     let waits = gate.clone();
     pool.execute(move || waits.pass_uninterruptibly())
@@ -79,30 +76,27 @@ fn thread_pool(queue: impl BlockingQueue<Task> + 'static) -> Verdict {
     }
     let peak = ALLOCATOR.allocated();
     gate.open();
-    pool.submit(|| ())
-        .expect("it runs")
-        .join()
-        .expect("it ends");
+    await_end(pool);
     let verdict = kept(before, peak);
     pool.close();
     verdict
 }
 
+fn thread_pool(queue: impl BlockingQueue<Task> + 'static) -> Verdict {
+    let builder = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .work_queue(queue);
+    burst(&builder.build().expect("the sizes fit"), |pool| {
+        let last = pool.submit(|| ()).expect("it runs");
+        last.join().expect("it ends");
+    })
+}
+
 fn fork_join() -> Verdict {
     let pool = ForkJoinPool::new(1).expect("one worker is allowed");
-    let (gate, before) = (Gate::new(), ALLOCATOR.allocated());
-    let waits = gate.clone();
-    pool.execute(move || waits.pass_uninterruptibly())
-        .expect("it runs");
-    for _ in 0..TASKS {
-        pool.execute(|| ()).expect("it runs");
-    }
-    let peak = ALLOCATOR.allocated();
-    gate.open();
-    while !pool.await_quiescence(Duration::from_secs(1)) {}
-    let verdict = kept(before, peak);
-    pool.close();
-    verdict
+    burst(&pool, |pool| {
+        while !pool.await_quiescence(Duration::from_secs(1)) {}
+    })
 }
 
 fn timers() -> Verdict {

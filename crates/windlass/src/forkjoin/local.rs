@@ -218,7 +218,7 @@ impl Local {
     }
 
     /// Adds a private job, whatever the pace of joins.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(super) fn keep_private(&self, job: StackJobRef) -> Position {
         self.private_jobs.push(job)
     }

@@ -7,7 +7,7 @@ use super::blocking_queue::{BlockingQueue, Waiting};
 use super::error::PutError;
 use super::fairness::Fairness;
 use super::parts::handoff::{BufferedHandoff, DirectHandoff};
-use super::parts::wait_limit::WaitLimit;
+use super::parts::wait_limit::{WaitLimit, insertions_within, removals_within};
 use crate::interrupt::Interrupted;
 
 /// A queue without capacity: `put` waits for a `take`, `offer` succeeds only if a taker waits.
@@ -122,33 +122,9 @@ impl<T: Send> Default for SynchronousQueue<T> {
 }
 
 impl<T: Send> BlockingQueue<T> for SynchronousQueue<T> {
-    fn offer(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::NoWait)
-    }
+    insertions_within!(T);
 
-    fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::timeout(timeout))
-    }
-
-    fn put(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::Forever)
-    }
-
-    fn poll(&self) -> Option<T> {
-        self.take_within(WaitLimit::NoWait).unwrap_or(None)
-    }
-
-    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.take_within(WaitLimit::timeout(timeout))
-    }
-
-    fn take(&self) -> Result<T, Interrupted> {
-        loop {
-            if let Some(item) = self.take_within(WaitLimit::Forever)? {
-                return Ok(item);
-            }
-        }
-    }
+    removals_within!(T);
 
     /// Receives from up to `max` putters that wait.
     fn drain(&self, max: usize) -> Vec<T> {

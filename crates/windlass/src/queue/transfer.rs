@@ -15,7 +15,7 @@ use super::parts::describe::describe;
 use super::parts::handoff::exchange::{Slot, wait_for_item};
 use super::parts::queue_lock::QueueLock;
 use super::parts::sequence::Sequence;
-use super::parts::wait_limit::{WaitLimit, timed};
+use super::parts::wait_limit::{WaitLimit, removals_within, timed};
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -263,21 +263,7 @@ impl<T: Send> BlockingQueue<T> for LinkedTransferQueue<T> {
         Ok(())
     }
 
-    fn poll(&self) -> Option<T> {
-        self.take_within(WaitLimit::NoWait).unwrap_or(None)
-    }
-
-    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.take_within(WaitLimit::timeout(timeout))
-    }
-
-    fn take(&self) -> Result<T, Interrupted> {
-        loop {
-            if let Some(item) = self.take_within(WaitLimit::Forever)? {
-                return Ok(item);
-            }
-        }
-    }
+    removals_within!(T);
 
     fn drain(&self, max: usize) -> Vec<T> {
         self.drain_up_to(max)

@@ -13,7 +13,7 @@ use super::handoff::exchange::{Slot, wait_for_item, wait_for_taker};
 use super::interrupt_precedence::InterruptPrecedence;
 use super::queue_lock::QueueLock;
 use super::sequence::retain_by_verdicts;
-use super::wait_limit::WaitLimit;
+use super::wait_limit::{WaitLimit, insertions_within, removals_within};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::blocking_queue::{BlockingQueue, Waiting};
 use crate::queue::error::PutError;
@@ -140,33 +140,9 @@ impl<T: Send> FairRing<T> {
 }
 
 impl<T: Send> BlockingQueue<T> for FairRing<T> {
-    fn offer(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::NoWait)
-    }
+    insertions_within!(T);
 
-    fn offer_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::timeout(timeout))
-    }
-
-    fn put(&self, item: T) -> Result<(), PutError<T>> {
-        self.put_within(item, WaitLimit::Forever)
-    }
-
-    fn poll(&self) -> Option<T> {
-        self.take_within(WaitLimit::NoWait).unwrap_or(None)
-    }
-
-    fn poll_timeout(&self, timeout: Duration) -> Result<Option<T>, Interrupted> {
-        self.take_within(WaitLimit::timeout(timeout))
-    }
-
-    fn take(&self) -> Result<T, Interrupted> {
-        loop {
-            if let Some(item) = self.take_within(WaitLimit::Forever)? {
-                return Ok(item);
-            }
-        }
-    }
+    removals_within!(T);
 
     fn drain(&self, max: usize) -> Vec<T> {
         self.drain_up_to(max)

@@ -32,33 +32,25 @@ pub(crate) trait Shrink {
     }
 }
 
-impl<T> Shrink for Vec<T> {
-    const ELEMENT_BYTES: usize = size_of::<T>();
+macro_rules! shrink {
+    ($($structure:ident),*) => {$(
+        impl<T> Shrink for $structure<T> {
+            const ELEMENT_BYTES: usize = size_of::<T>();
 
-    #[inline]
-    fn len_and_capacity(&self) -> (usize, usize) {
-        (self.len(), self.capacity())
-    }
+            #[inline]
+            fn len_and_capacity(&self) -> (usize, usize) {
+                (self.len(), self.capacity())
+            }
 
-    #[cold]
-    fn shrink_to(&mut self, capacity: usize) {
-        self.shrink_to(capacity);
-    }
+            #[cold]
+            fn shrink_to(&mut self, capacity: usize) {
+                self.shrink_to(capacity);
+            }
+        }
+    )*};
 }
 
-impl<T> Shrink for VecDeque<T> {
-    const ELEMENT_BYTES: usize = size_of::<T>();
-
-    #[inline]
-    fn len_and_capacity(&self) -> (usize, usize) {
-        (self.len(), self.capacity())
-    }
-
-    #[cold]
-    fn shrink_to(&mut self, capacity: usize) {
-        self.shrink_to(capacity);
-    }
-}
+shrink!(Vec, VecDeque);
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {

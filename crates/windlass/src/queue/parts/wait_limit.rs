@@ -39,3 +39,43 @@ pub(crate) fn timed(timeout: Duration) -> Deadline {
         at => at,
     }
 }
+
+/// Implements the three insertions of a [`BlockingQueue`](crate::queue::BlockingQueue) by `put_within`.
+macro_rules! insertions_within {
+    ($T:ident) => {
+        fn offer(&self, item: $T) -> Result<(), PutError<$T>> {
+            self.put_within(item, WaitLimit::NoWait)
+        }
+
+        fn offer_timeout(&self, item: $T, timeout: Duration) -> Result<(), PutError<$T>> {
+            self.put_within(item, WaitLimit::timeout(timeout))
+        }
+
+        fn put(&self, item: $T) -> Result<(), PutError<$T>> {
+            self.put_within(item, WaitLimit::Forever)
+        }
+    };
+}
+
+/// Implements the three removals of the next element by `take_within`.
+macro_rules! removals_within {
+    ($T:ident) => {
+        fn poll(&self) -> Option<$T> {
+            self.take_within(WaitLimit::NoWait).unwrap_or(None)
+        }
+
+        fn poll_timeout(&self, timeout: Duration) -> Result<Option<$T>, Interrupted> {
+            self.take_within(WaitLimit::timeout(timeout))
+        }
+
+        fn take(&self) -> Result<$T, Interrupted> {
+            loop {
+                if let Some(item) = self.take_within(WaitLimit::Forever)? {
+                    return Ok(item);
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {insertions_within, removals_within};
