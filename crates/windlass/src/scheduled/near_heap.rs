@@ -6,6 +6,7 @@
 //! [`TimerSet`](super::timer_set::TimerSet)), so those entries are in the cache.
 
 use super::entry::{Entry, POSITIONS};
+use crate::queue::Shrink;
 
 /// The number of children of a node: two make the heap deeper, eight compare more per level.
 const CHILDREN: usize = 4;
@@ -84,7 +85,7 @@ impl<E: Entry> NearHeap<E> {
         if at < self.keys.len() && self.sift_up(at) == at {
             self.sift_down(at);
         }
-        shrink(&mut self.keys);
+        self.keys.shrink_if_mostly_empty(0);
         key.entry
     }
 
@@ -167,13 +168,5 @@ impl<E: Entry> NearHeap<E> {
             }
         }
         (first < end).then_some(least)
-    }
-}
-
-/// Releases most of the memory of a list that is mostly empty; what is left suffices for twice as many.
-fn shrink<T>(list: &mut Vec<T>) {
-    const SMALL: usize = 64;
-    if list.len() < list.capacity() / 4 && list.capacity() > SMALL {
-        list.shrink_to((list.len() * 2).max(SMALL));
     }
 }

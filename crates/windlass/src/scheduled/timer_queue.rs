@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::entry::Entry;
 use super::timer_set::TimerSet;
-use crate::queue::Discipline;
+use crate::queue::{Discipline, Shrink};
 use crate::sync::clock::Clock;
 use crate::task::{Task, TimedTask, TimerView, instant, nanos};
 
@@ -148,7 +148,7 @@ impl Discipline for TimerQueue {
     fn pop(&mut self) -> Option<Task> {
         let next = if self.immediate_is_first() {
             let queued = self.immediate.pop_front();
-            shrink(&mut self.immediate);
+            self.immediate.shrink_if_mostly_empty(0);
             queued.map(|queued| queued.task)
         } else {
             self.timers.pop().map(TimedTask::into_task)
@@ -222,14 +222,6 @@ impl Discipline for TimerQueue {
             .collect();
         first.sort_unstable();
         first.get(1).map(|(due, _)| instant(*due))
-    }
-}
-
-/// Releases most of the memory of a list that is mostly empty.
-fn shrink<T>(list: &mut VecDeque<T>) {
-    const SMALL: usize = 64;
-    if list.len() < list.capacity() / 4 && list.capacity() > SMALL {
-        list.shrink_to((list.len() * 2).max(SMALL));
     }
 }
 
