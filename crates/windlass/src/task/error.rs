@@ -85,9 +85,12 @@ impl Cancellation {
         Self::NoThread,
     ];
 
-    /// Returns the number that stands for the reason in the state word of a task: four bits.
+    /// How many bits a [`code`](Self::code) takes.
+    pub(super) const CODE_BITS: u32 = 5;
+
+    /// Returns the number that stands for the reason in the state word of a task.
     pub(super) const fn code(self) -> u64 {
-        const { assert!(Self::ALL.len() <= 16, "four bits") };
+        const { assert!(Self::ALL.len() <= 1 << Self::CODE_BITS) };
         self as u64
     }
 
@@ -373,6 +376,6 @@ mod tests {
         for why in Cancellation::ALL {
             assert_eq!(Cancellation::from_code(why.code()), why);
         }
-        assert_eq!(Cancellation::from_code(15), Cancellation::Dropped);
+        assert_eq!(Cancellation::from_code(31), Cancellation::Dropped);
     }
 }

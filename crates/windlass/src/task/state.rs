@@ -47,14 +47,14 @@ const AWAITED: u64 = 1 << 5;
 const CLAIMED: u64 = 1 << 6;
 /// The handle cancels the task when it is dropped.
 const CANCEL_ON_DROP: u64 = 1 << 7;
-/// With `CANCELLED`: the code of the reason, four bits from here on.
+/// With `CANCELLED`: the code of the reason, in the bits from here on.
 const REASON_SHIFT: u32 = 8;
-/// The code of the reason with which the task is cancelled if it is dropped unrun, four bits from here
-/// on.
-const DROP_REASON_SHIFT: u32 = 12;
-const CODE_MASK: u64 = 0b1111;
+/// The code of the reason with which the task is cancelled if it is dropped unrun, in the bits from
+/// here on.
+const DROP_REASON_SHIFT: u32 = REASON_SHIFT + Cancellation::CODE_BITS;
+const CODE_MASK: u64 = (1 << Cancellation::CODE_BITS) - 1;
 /// One reference; they are counted in the bits from here to the runner's.
-const REF: u64 = 1 << 16;
+const REF: u64 = 1 << (DROP_REASON_SHIFT + Cancellation::CODE_BITS);
 /// With `RUNNING`: the number of the runner's context, in the bits from here on.
 const RUNNER_SHIFT: u32 = u64::BITS - ThreadContext::NUMBER_BITS;
 const RUNNER_MASK: u64 = u64::MAX << RUNNER_SHIFT;
