@@ -1,4 +1,5 @@
 #![doc = include_str!("../docs/crate.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod completion;
 mod executor;
@@ -47,6 +48,45 @@ pub mod prelude {
         CloseOnDrop, Executor, ExecutorService, ForkJoinPool, Schedule, ScheduledExecutorService,
         ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
     };
+}
+
+/// Context that travels with tasks: captured where a task is submitted, entered where it runs.
+///
+/// A pool propagates what its builder's `propagate` was given: the value of a thread-local
+/// ([`copied`](context::copied), [`cloned`](context::cloned)), the current span of `tracing`
+/// (`TracingSpan`, with the feature `tracing`), or anything else that implements
+/// [`Propagate`](context::Propagate).
+///
+/// | what runs | when its context is captured |
+/// |---|---|
+/// | submitted tasks, also those of `invoke_all`, scopes and completion services | at the submission |
+/// | scheduled and periodic tasks | when they are scheduled; entered for each run |
+/// | forks, completer nodes, what a fork-join scope spawns | at the fork or the spawn |
+/// | the first closure of a join | when the join begins |
+/// | futures | at the spawn; entered for each poll |
+///
+/// A panic at the capture reaches the submitter, and nothing is queued. A panic on entering is the
+/// failure of the task. A panic on leaving is discarded: the outcome of the task stands.
+///
+/// ```
+/// use std::cell::Cell;
+/// use windlass::context;
+/// use windlass::prelude::*;
+///
+/// thread_local! {
+///     static DEPTH: Cell<u32> = const { Cell::new(0) };
+/// }
+///
+/// let pool = ForkJoinPool::builder().propagate(context::copied(&DEPTH)).build().unwrap();
+/// DEPTH.set(3);
+/// let seen = pool.join(|| DEPTH.get(), || DEPTH.get());
+/// assert_eq!(seen, (3, 3));
+/// ```
+pub mod context {
+    pub use crate::executor::Propagating;
+    #[cfg(feature = "tracing")]
+    pub use crate::task::TracingSpan;
+    pub use crate::task::{Captured, Propagate, cloned, copied};
 }
 
 /// A clock that tests can drive.

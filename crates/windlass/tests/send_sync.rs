@@ -5,6 +5,7 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use windlass::clock::TestClock;
+use windlass::context::{Captured, Propagate, Propagating};
 use windlass::executors::Unconfigurable;
 use windlass::executors::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
@@ -41,6 +42,7 @@ fn executors_can_be_used_after_a_caught_panic() {
         Unconfigurable<ThreadPoolExecutor>,
     )>();
     is_unwind_safe::<CompletionService<Value, ThreadPoolExecutor>>();
+    is_unwind_safe::<Propagating<ThreadPoolExecutor>>();
     is_unwind_safe::<(ScheduledThreadPoolExecutor, ScheduledHandle<Value>)>();
 }
 
@@ -58,6 +60,8 @@ impl Delayed for Due {
 
 #[test]
 fn executors_and_what_they_are_made_of_can_be_shared() {
+    is_send_and_sync::<(Captured, Propagating<ThreadPoolExecutor>)>();
+    is_send_and_sync::<dyn Propagate>();
     is_send_and_sync::<ThreadPoolExecutor>();
     is_send_and_sync::<ScheduledThreadPoolExecutor>();
     is_send_and_sync::<dyn ScheduledExecutorService>();

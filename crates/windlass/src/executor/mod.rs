@@ -1,4 +1,4 @@
-//! Executors: the traits, the rejection, and three small executors.
+//! Executors: the traits, the rejection, and small executors.
 //!
 //! | file | role |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | `rejected` | a task that an executor did not accept, and why |
 //! | `refusal` | threads that could not be created |
 //! | `close_on_drop` | a guard that closes an executor |
+//! | `propagating` | adds the submitter's context to tasks |
 //! | `direct` | runs each task on the submitter's thread |
 //! | `serial` | one task at a time, on the threads of another executor |
 //! | `time_limit` | the time limit of a submission |
@@ -13,6 +14,7 @@
 
 mod close_on_drop;
 mod direct;
+mod propagating;
 mod refusal;
 mod rejected;
 mod serial;
@@ -22,6 +24,7 @@ mod time_limit;
 
 pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
+pub use propagating::Propagating;
 pub use rejected::{RejectedExecution, RejectionReason};
 pub use serial::SerialExecutor;
 pub use service::{Executor, ExecutorService};

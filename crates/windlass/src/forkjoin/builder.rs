@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::executor::ForkJoinPool;
 use super::parallelism::{ParallelismError, available_parallelism, check};
-use super::shared::{Config, PrepareTasks, Shared, UncaughtHandler};
+use super::shared::{Config, Shared, UncaughtHandler};
 use super::worker;
-use crate::task::{Failure, TaskBuilder};
+use crate::task::{Failure, Prepare, Propagate, Sources, TaskBuilder};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
 /// How many threads may replace blocked workers, unless set.
@@ -37,7 +37,8 @@ pub struct Builder {
     keep_alive: Duration,
     factory: Option<Arc<dyn ThreadFactory>>,
     uncaught: Option<UncaughtHandler>,
-    prepare: Option<PrepareTasks>,
+    prepare: Option<Prepare>,
+    sources: Sources,
     spares: usize,
 }
 
@@ -51,6 +52,7 @@ impl Builder {
             factory: None,
             uncaught: None,
             prepare: None,
+            sources: Sources::default(),
             spares: DEFAULT_SPARES,
         }
     }
@@ -109,6 +111,16 @@ impl Builder {
         self
     }
 
+    /// Adds a source of context: what it captures where a task is submitted or forked, a closure is spawned
+    /// or a join begins, is entered around what another thread runs of it.
+    ///
+    /// Sources add up; what the first has captured is entered first. See
+    /// [`Propagate`](crate::context::Propagate).
+    pub fn propagate(mut self, source: impl Propagate + 'static) -> Self {
+        self.sources.add(source);
+        self
+    }
+
     /// Sets how many threads beyond the parallelism may replace blocked workers; 256 unless set.
     #[doc(alias = "maximumSpares")]
     pub fn maximum_spares(mut self, spares: usize) -> Self {
@@ -145,7 +157,8 @@ impl Builder {
             max_spares: self.spares,
             factory,
             uncaught: self.uncaught,
-            prepare: self.prepare,
+            prepare: self.sources.after(self.prepare),
+            sources: self.sources,
             run_worker: worker::run,
         };
         ForkJoinPool::over(Shared::new(config, self.parallelism))

@@ -189,11 +189,16 @@ impl Node {
 
     fn submit(&self) -> Result<(), Refused> {
         let queued = QueuedNode(Some(self.clone()));
-        let task = Task::new(move || queued.compute());
-        let work = Work::Task(task, Some(self.root().waiter()));
+        let waiter = Some(self.root().waiter());
         match self.pool() {
-            Some(pool) => pool.shared().push_or_submit(work),
-            None => Err(Refused::shut_down(work)),
+            Some(pool) => {
+                let task = pool.shared().forked_task().build(move || queued.compute());
+                pool.shared().push_or_submit(Work::Task(task, waiter))
+            }
+            None => {
+                let task = Task::new(move || queued.compute());
+                Err(Refused::shut_down(Work::Task(task, waiter)))
+            }
         }
     }
 

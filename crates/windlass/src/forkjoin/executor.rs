@@ -199,7 +199,7 @@ impl ForkJoinPool {
         K: RecursiveTask + 'static,
         K::Output: 'static,
     {
-        let (task, handle) = forkable(task);
+        let (task, handle) = forkable(self.shared(), task);
         let handle = ForkHandle::new(handle, Arc::clone(self.shared()));
         match self.execute_task(task) {
             Ok(()) => Ok(handle),

@@ -3,6 +3,7 @@
 use std::panic;
 use std::sync::Arc;
 
+use super::context::{Erased, erased};
 use super::job::{StackJob, WaiterId, Work};
 use super::latch::{Latch, Registered};
 use super::local::Local;
@@ -26,6 +27,21 @@ impl Shared {
 
     /// As [`run_on_worker`](Self::run_on_worker), but returns the closure if the pool is shut down.
     pub(super) fn try_run_on_worker<F, R>(self: &Arc<Self>, body: F) -> Result<R, F>
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        let Some(context) = self.capture() else {
+            return self.try_run_plainly(body);
+        };
+        let (_, body) = erased(&context, body, |body| self.try_run_plainly(body).is_ok());
+        match body {
+            Erased::Ran(value) => Ok(value),
+            Erased::Unused(body) => Err(body),
+        }
+    }
+
+    fn try_run_plainly<F, R>(self: &Arc<Self>, body: F) -> Result<R, F>
     where
         F: FnOnce() -> R + Send,
         R: Send,

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 use std::{mem, panic, thread};
 
+use super::context::erased;
 use super::job::{StackJob, Work};
 use super::latch::Registered;
 use super::local::Local;
@@ -73,6 +74,47 @@ where
 /// Lets others steal the first closure while the second runs here.
 #[inline]
 fn join_on<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    if local.propagates {
+        return join_in_context(local, a, b);
+    }
+    join_plainly(local, a, b)
+}
+
+/// Enters the context of this thread around the first closure, which another thread may run.
+///
+/// On this thread too: whether the closure was stolen makes no difference to it.
+#[cold]
+fn join_in_context<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let Some(context) = local.shared.capture() else {
+        return join_plainly(local, a, b);
+    };
+    let (mut b, mut rb) = (Some(b), None);
+    let run_b: &mut (dyn FnMut() + Send) = &mut || rb = b.take().map(|b| b());
+    let joined = catch(|| erased(&context, a, |run_a| join_plainly(local, run_a, run_b)));
+    match (joined, rb) {
+        (Ok((_, a)), Some(rb)) => (a.result(), rb),
+        (Ok(_), None) => unreachable!("a join that has returned has run both closures"),
+        (Err(payload), surplus) => {
+            discard((surplus, b));
+            panic::resume_unwind(payload)
+        }
+    }
+}
+
+#[inline]
+fn join_plainly<A, B, RA, RB>(local: &Local, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,

@@ -51,6 +51,8 @@ pub(super) struct Local {
     /// The last snapshot of the roster, and its epoch.
     victims: RefCell<Option<(usize, Arc<Workers>)>>,
     kind: Kind,
+    /// Whether the pool has sources of context.
+    pub(super) propagates: bool,
     /// The nesting depth of the work that this thread runs.
     depth: Cell<usize>,
     /// The nesting depth of this thread's waits; it counts as blocked once.
@@ -87,6 +89,7 @@ impl Local {
             victim: Cell::new(worker.index.wrapping_mul(0x9E37_79B9)),
             victims: RefCell::new(None),
             kind: Kind::Worker,
+            propagates: !shared.config.sources.is_empty(),
             depth: Cell::new(0),
             waits: Cell::new(0),
         }

@@ -27,7 +27,7 @@
 // | data of a pool | `roster`: the workers that thieves see; `injector`: work from outside; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
 // | workers come and go | `quiescence`: is all work done, and is that the end; `spawn`: wake, start, replace, retire |
 // | a thread takes part | `local`: the worker's own side, run, push, steal; `assist`: waits for what is queued; `help_quiesce`: waits for the others; `helper`: threads from outside that run work; `worker`: the run loop |
-// | work comes in | `admission`: into a deque or the injector; `external`: threads from outside that wait for a job |
+// | work comes in | `context`: what travels from the thread that forks; `admission`: into a deque or the injector; `external`: threads from outside that wait for a job |
 // | splitting and waiting | `join`; `scope`; `blocker`; `handle`: of a forked task; `task`: `RecursiveTask` |
 // | from outside | `stats`; `drain`; `shutdown`; `parallelism`; `executor`: the public face; `builder`; `common`; `completer` |
 //
@@ -41,6 +41,7 @@ mod blocker;
 mod builder;
 mod common;
 pub mod completer;
+mod context;
 mod deque;
 mod drain;
 mod executor;

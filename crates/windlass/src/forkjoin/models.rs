@@ -17,7 +17,7 @@ use super::state::{Census, State};
 use super::{blocking, join, scope, worker};
 use crate::interrupt::{self, ThreadContext};
 use crate::sync::{Deadline, Mutex, model, thread};
-use crate::task::{Task, TaskHandle};
+use crate::task::{Sources, Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
 /// Creates a pool whose idle workers retire after `keep_alive`.
@@ -30,6 +30,7 @@ fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
         factory: Arc::new(DefaultThreadFactory::named("model")),
         uncaught: None,
         prepare: None,
+        sources: Sources::default(),
         run_worker: worker::run,
     };
     Shared::new(config, parallelism)

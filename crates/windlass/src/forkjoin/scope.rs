@@ -53,6 +53,19 @@ impl<'scope> Scope<'scope, '_> {
     where
         F: FnOnce() + Send + 'scope,
     {
+        match self.state.shared.capture() {
+            None => self.spawn_plainly(body),
+            Some(context) => {
+                let body: Box<dyn FnOnce() + Send> = Box::new(move || context.run(body));
+                self.spawn_plainly(body);
+            }
+        }
+    }
+
+    fn spawn_plainly<F>(&'scope self, body: F)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
         self.state.pending.fetch_add(1, Ordering::Relaxed);
         let state = Arc::clone(&self.state);
         let job = move || state.run(body);

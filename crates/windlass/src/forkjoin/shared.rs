@@ -16,16 +16,13 @@ use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error}
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
-use crate::task::{Cancellation, Failure, Task, TaskBuilder};
+use crate::task::{Cancellation, Failure, Prepare, Sources, Task};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::{discard, ignore_panic};
 
 /// A function that is called with the failure of a task that has no handle.
 pub(super) type UncaughtHandler = Arc<dyn Fn(&Failure) + Send + Sync>;
-
-/// A function that adds to the builder of each submitted closure's task.
-pub(super) type PrepareTasks = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 /// The run loop of a worker.
 ///
@@ -42,7 +39,9 @@ pub(super) struct Config {
     pub(super) max_spares: usize,
     pub(super) factory: Arc<dyn ThreadFactory>,
     pub(super) uncaught: Option<UncaughtHandler>,
-    pub(super) prepare: Option<PrepareTasks>,
+    pub(super) prepare: Option<Prepare>,
+    /// What travels with jobs and forks; with submissions it does by `prepare`.
+    pub(super) sources: Sources,
     pub(super) run_worker: RunWorker,
 }
 

@@ -13,7 +13,7 @@ use super::local::Local;
 use super::shared::{Config, Shared};
 use super::worker;
 use crate::sync::Deadline;
-use crate::task::{Task, TaskHandle};
+use crate::task::{Sources, Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
 
 /// A computation that splits itself into smaller ones.
@@ -66,7 +66,7 @@ impl<'a> Cx<'a> {
         K: RecursiveTask + 'static,
         K::Output: 'static,
     {
-        let (task, handle) = forkable(task);
+        let (task, handle) = forkable(&self.local.shared, task);
         self.local.push(Work::task(task));
         ForkHandle::new(handle, Arc::clone(&self.local.shared))
     }
@@ -173,18 +173,20 @@ fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
         factory: Arc::new(DefaultThreadFactory::named("ForkJoinPool.none")),
         uncaught: None,
         prepare: None,
+        sources: Sources::default(),
         run_worker: worker::run,
     };
     Shared::new(config, 0).as_helper(|local| task.compute(&Cx::new(local)))
 }
 
 /// Creates a task for a deque, and its handle.
-pub(super) fn forkable<K>(task: K) -> (Task, TaskHandle<K::Output>)
+pub(super) fn forkable<K>(shared: &Arc<Shared>, task: K) -> (Task, TaskHandle<K::Output>)
 where
     K: RecursiveTask + 'static,
     K::Output: 'static,
 {
-    Task::with_handle(move || compute(task))
+    let builder = shared.forked_task();
+    builder.build_with_handle(move || compute(task))
 }
 
 /// Runs all tasks by splitting the list in halves, down to single tasks.

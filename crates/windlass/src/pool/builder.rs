@@ -12,7 +12,7 @@ use super::shared::{Options, Shared};
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::{arc_dyn, available_parallelism};
-use crate::task::{Failure, Task, TaskBuilder, TimerOwner};
+use crate::task::{Failure, Propagate, Sources, Task, TaskBuilder, TimerOwner};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
 /// Configuration of a [`ThreadPoolExecutor`].
@@ -49,6 +49,7 @@ pub struct Builder {
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
+    sources: Sources,
     options: Options,
 }
 
@@ -70,6 +71,7 @@ impl Builder {
             factory: None,
             handler: Arc::new(AbortPolicy),
             name: None,
+            sources: Sources::default(),
             options: Options::default(),
         }
     }
@@ -168,6 +170,15 @@ impl Builder {
         self
     }
 
+    /// Adds a source of context: what it captures where a task is submitted is entered around the task.
+    ///
+    /// Sources add up; what the first has captured is entered first. See
+    /// [`Propagate`](crate::context::Propagate).
+    pub fn propagate(mut self, source: impl Propagate + 'static) -> Self {
+        self.sources.add(source);
+        self
+    }
+
     /// Sets whether workers are started up to the maximum before tasks are queued, while all
     /// workers are busy.
     ///
@@ -219,6 +230,7 @@ impl Builder {
             })
         });
         let mut options = self.options;
+        options.prepare = self.sources.after(options.prepare);
         options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),

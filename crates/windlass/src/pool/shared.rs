@@ -17,16 +17,13 @@ use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Task, TaskBuilder, TimerOwner};
+use crate::task::{Failure, Prepare, Task, TimerOwner};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::unwind::ignore_panic;
 
 /// A function that is called with failures that no handle receives.
 pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
-
-/// A function that adds to the builder of each task.
-pub(crate) type Prepare = Arc<dyn Fn(TaskBuilder) -> TaskBuilder + Send + Sync>;
 
 /// The shared state of a pool.
 pub(crate) struct Shared {

@@ -8,7 +8,7 @@ use super::executor::ScheduledThreadPoolExecutor;
 use super::shared::{Options, Shared};
 use crate::pool::{self, ConfigError, Hooks, RejectedExecutionHandler, ThreadPoolExecutor};
 use crate::queue::BlockingQueue;
-use crate::task::{Failure, Task, TaskBuilder, TaskId};
+use crate::task::{Failure, Propagate, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
 
 /// How long an idle worker beyond core waits for a task before it ends. Not zero: the last worker of
@@ -110,6 +110,12 @@ impl Builder {
         prepare: impl Fn(TaskBuilder) -> TaskBuilder + Send + Sync + 'static,
     ) -> Self {
         self.map(|pool| pool.prepare_tasks(prepare))
+    }
+
+    /// Adds a source of context: what it captures where a task is submitted or scheduled is entered
+    /// around each of its runs. See [`Propagate`](crate::context::Propagate).
+    pub fn propagate(self, source: impl Propagate + 'static) -> Self {
+        self.map(|pool| pool.propagate(source))
     }
 
     /// Sets what is called when a periodic task fails, which ends it; its handle also receives the

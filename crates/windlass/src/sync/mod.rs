@@ -42,4 +42,6 @@ pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;
 pub(crate) use parker::{ParkResult, Parker};
 pub(crate) use spin::spin_until;
+/// The thread-locals of users, which no model replaces.
+pub(crate) use std::thread::LocalKey;
 pub(crate) use unique_id::unique_id;

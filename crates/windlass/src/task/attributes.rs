@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use super::context::Captured;
 use crate::unwind::discard;
 
 /// The name, the priority and the attachment of a task.
@@ -12,12 +13,30 @@ pub(crate) struct Attributes {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) priority: i32,
     pub(crate) attachment: Option<Arc<dyn Any + Send + Sync>>,
+    /// Taken out when the task is built: its body has it from then on.
+    pub(super) context: Option<Captured>,
+}
+
+impl Attributes {
+    /// Returns whether there is nothing in them.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self {
+            name,
+            priority,
+            attachment,
+            context,
+        } = self;
+        name.is_none() && *priority == 0 && attachment.is_none() && context.is_none()
+    }
 }
 
 impl Drop for Attributes {
     fn drop(&mut self) {
         if let Some(attachment) = self.attachment.take() {
             discard(attachment);
+        }
+        if let Some(context) = self.context.take() {
+            discard(context);
         }
     }
 }

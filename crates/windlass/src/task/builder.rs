@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::attributes::Attributes;
 use super::body::{Body, Call, Once, Repeating, WithInput};
 use super::cell::Cell;
+use super::context::Captured;
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::Header;
@@ -82,60 +83,120 @@ impl TaskBuilder {
         self
     }
 
+    /// Sets a context in which the task runs, inside of one that was set before.
+    ///
+    /// Pools do this with what their builder's `propagate` has registered; see
+    /// [`Propagate`](crate::context::Propagate).
+    pub fn context(mut self, context: Captured) -> Self {
+        let place = &mut self.attributes().context;
+        *place = Some(match place.take() {
+            None => context,
+            Some(outer) => outer.then(context),
+        });
+        self
+    }
+
+    /// Takes the context out, for the body.
+    #[inline]
+    pub(super) fn take_context(&mut self) -> Option<Captured> {
+        self.attributes.as_ref()?;
+        self.take_context_slow()
+    }
+
+    #[cold]
+    fn take_context_slow(&mut self) -> Option<Captured> {
+        let attributes = self.attributes.as_mut()?;
+        attributes.context.as_ref()?;
+        let context = Arc::make_mut(attributes).context.take();
+        if attributes.is_empty() {
+            self.attributes = None;
+        }
+        context
+    }
+
     /// Creates the task, without a handle.
     #[inline]
-    pub fn build(self, body: impl FnOnce() + Send + 'static) -> Task {
+    pub fn build(mut self, body: impl FnOnce() + Send + 'static) -> Task {
+        match self.take_context() {
+            None => Task::of_body(TaskId::next(), self.attributes, Call(body)),
+            Some(context) => self.build_boxed(boxed(context, body)),
+        }
+    }
+
+    // Bodies with a context are boxed, so that this is compiled once and not for each closure.
+    fn build_boxed(self, body: BoxedBody<()>) -> Task {
         Task::of_body(TaskId::next(), self.attributes, Call(body))
     }
 
     /// Creates the task, and the handle to its value.
     #[inline]
     pub fn build_with_handle<T: Send + 'static>(
-        self,
+        mut self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(Call(body), ())
+        match self.take_context() {
+            None => self.halves(Call(body), ()),
+            Some(context) => self.halves(Call(boxed(context, body)), ()),
+        }
     }
 
     /// Creates the task, and the handle to its value; an error is the task's failure.
     #[inline]
     pub(crate) fn build_fallible<T: Send + 'static>(
-        self,
+        mut self,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(Once(body), ())
+        match self.take_context() {
+            None => self.halves(Once(body), ()),
+            Some(context) => self.halves(Once(boxed(context, body)), ()),
+        }
     }
 
     /// Creates the task, without a handle, with an input that can be taken back until it runs.
     #[inline]
     pub(crate) fn build_with_input<I: Send + 'static>(
-        self,
+        mut self,
         input: I,
         body: impl FnOnce(I) + Send + 'static,
     ) -> Task {
-        let body = WithInput::new(input, body);
-        Task::of_body(TaskId::next(), self.attributes, body)
+        let (id, context) = (TaskId::next(), self.take_context());
+        match context {
+            None => Task::of_body(id, self.attributes, WithInput::new(input, body)),
+            Some(context) => {
+                let body = WithInput::new(input, boxed_with_input(context, body));
+                Task::of_body(id, self.attributes, body)
+            }
+        }
     }
 
     /// Creates the task, and the handle to its value, with an input that can be taken back until it
     /// runs.
     #[inline]
     pub(crate) fn build_with_input_and_handle<I: Send + 'static, T: Send + 'static>(
-        self,
+        mut self,
         input: I,
         body: impl FnOnce(I) -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(WithInput::new(input, body), ())
+        match self.take_context() {
+            None => self.halves(WithInput::new(input, body), ()),
+            Some(context) => {
+                let body = boxed_with_input(context, body);
+                self.halves(WithInput::new(input, body), ())
+            }
+        }
     }
 
     /// Creates a task with a timer, and its handle.
     #[inline]
     pub(crate) fn build_scheduled<T: Send + 'static, S: TimerService + 'static>(
-        self,
+        mut self,
         timer: Timer<S>,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
-        self.halves(Once(body), timer)
+        match self.take_context() {
+            None => self.halves(Once(body), timer),
+            Some(context) => self.halves(Once(boxed(context, body)), timer),
+        }
     }
 
     #[inline]
@@ -151,11 +212,16 @@ impl TaskBuilder {
 
     /// Creates a task that can run any number of times, and its handle.
     pub(crate) fn build_periodic<S: TimerService + 'static>(
-        self,
+        mut self,
         timer: Timer<S, Repetition>,
-        body: impl FnMut() -> Result<(), Failure> + Send + 'static,
+        mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
+        let context = self.take_context();
         let header = Header::new(TaskId::next(), self.attributes);
+        let body = move || match &context {
+            None => body(),
+            Some(context) => context.run(&mut body),
+        };
         let (runs, waits) = Cell::pair(header, Repeating(body), timer);
         (Arc::new(runs), TaskHandle::new(waits.thin()))
     }
@@ -167,6 +233,24 @@ impl TaskBuilder {
     fn attributes(&mut self) -> &mut Attributes {
         Arc::make_mut(self.attributes.get_or_insert_default())
     }
+}
+
+type BoxedBody<T> = Box<dyn FnOnce() -> T + Send>;
+type BoxedWithInput<I, T> = Box<dyn FnOnce(I) -> T + Send>;
+
+/// Wraps a body with the context that it runs in.
+#[cold]
+fn boxed<T: 'static>(context: Captured, body: impl FnOnce() -> T + Send + 'static) -> BoxedBody<T> {
+    Box::new(move || context.run(body))
+}
+
+/// Wraps a body with the context that it runs in.
+#[cold]
+fn boxed_with_input<I: 'static, T: 'static>(
+    context: Captured,
+    body: impl FnOnce(I) -> T + Send + 'static,
+) -> BoxedWithInput<I, T> {
+    Box::new(move |input| context.run(|| body(input)))
 }
 
 impl fmt::Debug for TaskBuilder {

@@ -178,10 +178,15 @@ impl<T: Send + Sync + 'static> FutureTask<T> {
 impl TaskBuilder {
     /// Creates a [`FutureTask`], to be run or completed by its user.
     pub fn build_future_task<T: Send + Sync + 'static>(
-        self,
+        mut self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
+        let context = self.take_context();
         let header = Header::new(TaskId::next(), self.into_attributes());
+        let body = move || match context {
+            None => body(),
+            Some(context) => context.run(body),
+        };
         FutureTask::of_cell(Cell::new(header, Call(body)))
     }
 }

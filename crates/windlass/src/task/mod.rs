@@ -18,7 +18,9 @@
 //
 //   id            `TaskId`
 //   error         `ExecutionError`, `Cancellation`, `Failure`
-//   attributes    name, priority, attachment
+//   context       what is captured at submission, and entered around the body
+//   tracing_span  the current span of `tracing` as context
+//   attributes    name, priority, attachment, context
 //   timestamp     times as numbers
 //   recycler      blocks of memory, recycled between threads
 //   recycled_box  a closure in such a block
@@ -40,6 +42,7 @@
 //   timed_task    a task with a timer, in two words
 //   handle_methods, control, shared, handle    the handles
 //   builder       `TaskBuilder`
+//   propagation   the sources of context of a pool
 //   future_task   `FutureTask`
 //
 // The life of a cell: `builder` allocates it with two references, one in the `Task`, one in the
@@ -54,6 +57,7 @@ mod builder;
 mod cell;
 mod cell_ref;
 mod completion;
+mod context;
 mod control;
 mod erased;
 mod error;
@@ -66,6 +70,7 @@ mod id;
 mod kinds;
 #[cfg(test)]
 mod models;
+mod propagation;
 mod recycled_box;
 mod recycler;
 mod runnable;
@@ -76,11 +81,14 @@ mod task_state;
 mod timed_task;
 mod timer;
 mod timestamp;
+#[cfg(feature = "tracing")]
+mod tracing_span;
 mod transition;
 mod wait_helper;
 mod waiters;
 
 pub use builder::TaskBuilder;
+pub use context::{Captured, Propagate, cloned, copied};
 pub use control::TaskControl;
 pub use error::{Cancellation, ExecutionError, Failure};
 pub use future_task::FutureTask;
@@ -89,6 +97,8 @@ pub use id::TaskId;
 pub use runnable_task::Task;
 pub use shared::SharedHandle;
 pub use task_state::TaskState;
+#[cfg(feature = "tracing")]
+pub use tracing_span::TracingSpan;
 
 pub(crate) use attributes::Attributes;
 pub(crate) use cell_ref::Ref;
@@ -98,6 +108,7 @@ pub(crate) use handle_methods::{
 };
 pub(crate) use head::{Head, WaitHelper};
 pub(crate) use header::Header;
+pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
 pub(crate) use state::Snapshot;
