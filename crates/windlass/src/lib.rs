@@ -19,11 +19,14 @@ mod termination;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod thread_factory;
+mod times;
 mod unwind;
 mod waiting;
 
 pub use completion::{CompletionService, Completions};
-pub use executor::{CloseOnDrop, Executor, ExecutorService, RejectedExecution, RejectionReason};
+pub use executor::{
+    CloseOnDrop, Executor, ExecutorService, RejectedExecution, RejectionReason, RunningTask,
+};
 pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `service` | the traits [`Executor`] and [`ExecutorService`] |
 //! | `rejected` | a task that an executor did not accept, and why |
+//! | `running` | a task that runs, and since when |
 //! | `refusal` | threads that could not be created |
 //! | `close_on_drop` | a guard that closes an executor |
 //! | `propagating` | adds the submitter's context to tasks |
@@ -17,6 +18,7 @@ mod direct;
 mod propagating;
 mod refusal;
 mod rejected;
+mod running;
 mod serial;
 mod service;
 mod thread_per_task;
@@ -26,6 +28,7 @@ pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
 pub use propagating::Propagating;
 pub use rejected::{RejectedExecution, RejectionReason};
+pub use running::RunningTask;
 pub use serial::SerialExecutor;
 pub use service::{Executor, ExecutorService};
 pub use thread_per_task::ThreadPerTaskExecutor;

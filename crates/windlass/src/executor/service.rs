@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::rejected::RejectedExecution;
+use super::running::RunningTask;
 use crate::interrupt::{self, Interrupted};
 use crate::task::{Task, TaskBuilder};
 
@@ -77,6 +78,14 @@ pub trait ExecutorService: Executor {
     /// [`Interrupted`], if the thread was interrupted while it had to wait.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted>;
 
+    /// Returns the tasks that run at present, each with its name and the time since when; empty for an
+    /// executor that does not know.
+    ///
+    /// A worker between two tasks is not listed. See [`RunningTask::since`] for how exact the times are.
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        Vec::new()
+    }
+
     /// Returns whether it was shut down and is not yet terminated.
     fn is_terminating(&self) -> bool {
         self.is_shutdown() && !self.is_terminated()
@@ -143,6 +152,9 @@ macro_rules! forward {
             }
             fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
                 (**self).await_termination(timeout)
+            }
+            fn running_tasks(&self) -> Vec<RunningTask> {
+                (**self).running_tasks()
             }
             fn is_terminating(&self) -> bool {
                 (**self).is_terminating()

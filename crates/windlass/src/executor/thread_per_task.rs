@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::rejected::{RejectedExecution, RejectionReason};
+use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
 use crate::interrupt::{Interrupted, ThreadContext};
-use crate::sync::Mutex;
 use crate::sync::clock::Clock;
+use crate::sync::{Mutex, thread};
 use crate::task::{Cancellation, Task};
 use crate::termination::Termination;
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadBody, ThreadFactory};
@@ -55,6 +56,7 @@ struct State {
 struct Entry {
     id: u64,
     thread: Option<Arc<ThreadContext>>,
+    running: Option<RunningTask>,
 }
 
 /// What the thread of a task runs.
@@ -121,7 +123,11 @@ impl Shared {
         }
         let id = state.next_id;
         state.next_id += 1;
-        state.live.push(Entry { id, thread: None });
+        state.live.push(Entry {
+            id,
+            thread: None,
+            running: None,
+        });
         Some(id)
     }
 
@@ -129,10 +135,17 @@ impl Shared {
     fn run(&self, id: u64, task: Task) {
         self.clock.adopt();
         let me = ThreadContext::current();
+        let running = RunningTask::new(
+            task.id(),
+            task.shared_name().cloned(),
+            self.clock.now(),
+            thread::current().name(),
+        );
         let stopping = {
             let mut state = self.state.lock();
             if let Some(entry) = state.live.iter_mut().find(|entry| entry.id == id) {
                 entry.thread = Some(Arc::clone(&me));
+                entry.running = Some(running);
             }
             state.stopping
         };
@@ -264,6 +277,12 @@ impl ExecutorService for ThreadPerTaskExecutor {
         }
         self.shutdown();
         Vec::new()
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        let state = self.shared.state.lock();
+        let running = state.live.iter().filter_map(|entry| entry.running.clone());
+        running.collect()
     }
 
     fn is_shutdown(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::{arc_dyn, available_parallelism};
 use crate::task::{Failure, Propagate, Sources, Task, TaskBuilder, TimerOwner};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
+use crate::times::Times;
 
 /// Configuration of a [`ThreadPoolExecutor`].
 ///
@@ -196,6 +197,12 @@ impl Builder {
     /// have set; keeping it saves a thread start.
     pub fn reuse_worker_after_panic(mut self, reuse: bool) -> Self {
         self.options.reuses_workers = reuse;
+        self
+    }
+
+    /// Sets whether tasks are timed. Default: [`Times::Sampled`].
+    pub fn times(mut self, times: Times) -> Self {
+        self.options.times = times;
         self
     }
 

@@ -11,7 +11,7 @@ use super::settings::ConfigError;
 use super::shared::Shared;
 use super::spawn::SizeLimit;
 use super::stats::PoolStats;
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
 use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
@@ -384,6 +384,10 @@ impl ExecutorService for ThreadPoolExecutor {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.shared().termination.wait(timeout)
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.shared().running_tasks()
     }
 }
 

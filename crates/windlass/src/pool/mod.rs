@@ -9,6 +9,7 @@
 //! | `worker` | the run loop of a worker |
 //! | `shutdown` | shutdown and termination |
 //! | `stats` | a snapshot of the figures |
+//! | `times` | when tasks are timed, and what each worker does right now |
 //! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `ctl` | run state and worker count, in one word |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
@@ -32,9 +33,11 @@ mod shutdown;
 mod spawn;
 mod stats;
 mod task_count;
+mod times;
 mod work_queue;
 mod worker;
 
+pub use crate::times::Times;
 pub use builder::Builder;
 pub use executor::ThreadPoolExecutor;
 pub use hooks::{Hooks, Outcome, TaskInfo};

@@ -1,8 +1,8 @@
 //! The workers of a pool, and how many tasks they have completed.
 //!
-//! Each worker has a counter that only it writes: twice the number of tasks it has completed, plus one
-//! while it runs a task. Counting costs two plain stores per task. The roster adds up the counters,
-//! and keeps the sum over the workers that have retired.
+//! Each worker has an [`Activity`] that only it writes, with a counter: twice the number of tasks it has
+//! completed, plus one while it runs a task. Counting costs two plain stores per task. The roster adds up
+//! the counters, and keeps the sum over the workers that have retired.
 
 use std::sync::Arc;
 
@@ -10,8 +10,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::thread::Thread;
 use crate::task::Task;
+use crate::times::{Activity, Running};
 
 /// One worker; shared by the pool and the worker's thread.
 #[derive(Debug)]
@@ -20,12 +22,22 @@ pub(crate) struct Worker {
     pub(crate) retirements: u64,
     launch: Mutex<Launch>,
     /// Its thread, once that runs.
-    thread: Mutex<Option<Arc<ThreadContext>>>,
+    thread: Mutex<Option<WorkerThread>>,
     /// Whether it is or was in the roster, or must not be added any more; written under the
     /// roster's lock.
     added: AtomicBool,
-    /// Twice the tasks it has completed, plus one while it runs a task.
-    work: CachePadded<AtomicU64>,
+    /// What it does, and how many tasks it has completed. Written by its thread.
+    pub(crate) activity: CachePadded<Activity>,
+    /// The run that was last seen, and when it was first seen, as a timestamp; for pools that time nothing.
+    seen: Mutex<(u64, u64)>,
+}
+
+/// The thread of a worker.
+#[derive(Debug, Clone)]
+struct WorkerThread {
+    context: Arc<ThreadContext>,
+    /// Has its name.
+    thread: Thread,
 }
 
 #[derive(Debug)]
@@ -87,7 +99,8 @@ impl Worker {
             }),
             thread: Mutex::new(None),
             added: AtomicBool::new(false),
-            work: CachePadded::new(AtomicU64::new(0)),
+            activity: CachePadded::new(Activity::default()),
+            seen: Mutex::default(),
         })
     }
 
@@ -140,20 +153,23 @@ impl Worker {
     }
 
     /// Sets the thread that runs it.
-    pub(crate) fn set_thread(&self, thread: Arc<ThreadContext>) {
-        *self.thread.lock() = Some(thread);
+    pub(crate) fn set_thread(&self, context: Arc<ThreadContext>, thread: Thread) {
+        *self.thread.lock() = Some(WorkerThread { context, thread });
     }
 
-    /// Counts the start of a task. Called on the worker's thread.
-    pub(crate) fn begin(&self) {
-        self.work
-            .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
+    /// Returns the name of its thread, if that runs and has one.
+    pub(crate) fn thread_name(&self) -> Option<String> {
+        let thread = self.thread.lock().clone()?;
+        thread.thread.name().map(str::to_owned)
     }
 
-    /// Counts the end of a task. Called on the worker's thread.
-    pub(crate) fn end(&self) {
-        self.work
-            .store(self.work.load(Ordering::Relaxed) + 1, Ordering::Release);
+    /// Returns when this run was first seen, as a timestamp: now, unless it was seen before.
+    pub(crate) fn first_seen(&self, running: &Running, now: u64) -> u64 {
+        let mut seen = self.seen.lock();
+        if seen.0 != running.run {
+            *seen = (running.run, now);
+        }
+        seen.1
     }
 
     /// Returns whether it has not taken the task it was created for.
@@ -162,11 +178,11 @@ impl Worker {
     }
 
     fn is_busy(&self) -> bool {
-        self.work.load(Ordering::Acquire) % 2 == 1
+        self.activity.count() % 2 == 1
     }
 
     fn completed(&self) -> u64 {
-        self.work.load(Ordering::Acquire) / 2
+        self.activity.count() / 2
     }
 
     /// Returns whether it may hold a task that it has not begun: it neither runs one nor sleeps.
@@ -174,14 +190,18 @@ impl Worker {
     /// Reads whether it is parked first: if it parks after a task, the later read of its counter
     /// includes that task.
     fn is_searching(&self) -> bool {
-        let thread = self.thread.lock().clone();
-        thread.is_some_and(|thread| !thread.is_parked()) && !self.is_busy()
+        let context = self.context();
+        context.is_some_and(|context| !context.is_parked()) && !self.is_busy()
+    }
+
+    fn context(&self) -> Option<Arc<ThreadContext>> {
+        let thread = self.thread.lock();
+        thread.as_ref().map(|thread| Arc::clone(&thread.context))
     }
 
     fn with_thread(&self, f: impl FnOnce(&ThreadContext)) {
-        let thread = self.thread.lock().clone();
-        if let Some(thread) = thread {
-            f(&thread);
+        if let Some(context) = self.context() {
+            f(&context);
         }
     }
 }
@@ -258,9 +278,9 @@ impl Roster {
             }
             sums.searching += usize::from(worker.is_searching());
             // One load: with two, a task that ends in between counts twice or not at all.
-            let work = worker.work.load(Ordering::Acquire);
-            sums.completed += work / 2;
-            sums.active += usize::from(work % 2 == 1);
+            let count = worker.activity.count();
+            sums.completed += count / 2;
+            sums.active += usize::from(count % 2 == 1);
         }
         sums
     }
@@ -289,7 +309,8 @@ impl Roster {
         }
     }
 
-    fn present(&self) -> Vec<Arc<Worker>> {
+    /// Returns the workers that have a thread.
+    pub(crate) fn present(&self) -> Vec<Arc<Worker>> {
         self.0.lock().present.clone()
     }
 }

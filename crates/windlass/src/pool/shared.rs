@@ -20,6 +20,7 @@ use crate::sync::clock::Clock;
 use crate::task::{Failure, Prepare, Task, TimerOwner};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
+use crate::times::{Sampler, Times};
 use crate::unwind::ignore_panic;
 
 /// A function that is called with failures that no handle receives.
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) termination: Termination,
     pub(crate) options: Options,
     pub(crate) task_count: Arc<TaskCount>,
+    /// Which tasks the workers time. Read for each task, rarely written.
+    pub(crate) sampler: Sampler,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
     /// Submitters that wait for room, to be nudged when the pool's state changes.
@@ -69,6 +72,7 @@ pub(crate) struct Options {
     pub(crate) timers: Option<Arc<dyn TimerOwner>>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
+    pub(crate) times: Times,
     /// Whether a worker is kept after a panic of a hook or of a task without a handle.
     pub(crate) reuses_workers: bool,
 }
@@ -96,6 +100,7 @@ impl Shared {
             queue,
             roster: Roster::default(),
             termination: Termination::default(),
+            sampler: options.times.sampler(),
             options,
             factory: Mutex::new(factory),
             handler: HandlerCell::new(handler),

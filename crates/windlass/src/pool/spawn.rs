@@ -13,7 +13,7 @@ use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
-use crate::sync::reduce_timer_slack;
+use crate::sync::{reduce_timer_slack, thread};
 use crate::task::{Cancellation, Failure, Task};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
@@ -289,7 +289,7 @@ impl Shared {
             // Any worker may be the one that sleeps until the next task is due.
             reduce_timer_slack();
         }
-        worker.set_thread(ThreadContext::current());
+        worker.set_thread(ThreadContext::current(), thread::current());
         self.roster.add(worker);
         let ended = catch(|| worker::run(self, worker));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));

@@ -9,6 +9,7 @@ use super::hooks::{Hooks, Outcome, TaskInfo};
 use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
+use super::times::Stopwatch;
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::clock;
 use crate::task::{Failure, RunOutcome, Task, TimerView};
@@ -29,16 +30,18 @@ const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = ThreadContext::current();
+    let mut stopwatch = Stopwatch::new(pool, worker);
     let mut retirements = worker.retirements;
     let mut task = worker.take_first();
     loop {
         if task.is_none() {
             task = next_task(pool, &me, retirements);
+            stopwatch.read_when_idle();
         }
         if task.is_none() {
             return Retire::Done;
         }
-        match run_task(pool, worker, &me, &mut task) {
+        match run_task(pool, &mut stopwatch, &me, &mut task) {
             Ok(requested) => retirements = requested,
             Err(failure) => return Retire::Failed(failure),
         }
@@ -49,7 +52,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
             if task.is_none() {
                 break;
             }
-            match run_task(pool, worker, &me, &mut task) {
+            match run_task(pool, &mut stopwatch, &me, &mut task) {
                 Ok(requested) => retirements = requested,
                 Err(failure) => return Retire::Failed(failure),
             }
@@ -64,18 +67,21 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
 #[inline]
 fn run_task(
     pool: &Shared,
-    worker: &Worker,
+    stopwatch: &mut Stopwatch<'_>,
     me: &ThreadContext,
     task: &mut Option<Task>,
 ) -> Result<u64, Failure> {
     reset_interrupt(pool, me);
-    worker.begin();
+    let Some(next) = task.as_ref() else {
+        return Ok(pool.retirements());
+    };
+    let timed = stopwatch.begin(next);
     let ended = match &pool.options.hooks {
         None => run_plain(task),
         Some(hooks) => run_hooked(task, &**hooks, pool.options.takes_times),
     };
     let retirements = pool.retirements();
-    worker.end();
+    stopwatch.end(timed);
     match ended {
         RunEnd::Ended => {}
         failed => handle_failure(pool, me, failed)?,

@@ -10,6 +10,7 @@ use crate::pool::{self, ConfigError, Hooks, RejectedExecutionHandler, ThreadPool
 use crate::queue::BlockingQueue;
 use crate::task::{Failure, Propagate, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
+use crate::times::Times;
 
 /// How long an idle worker beyond core waits for a task before it ends. Not zero: the last worker of
 /// a pool without core workers stays while tasks are queued, and would spin until one is due.
@@ -92,6 +93,11 @@ impl Builder {
     /// Sets what happens to a task that is submitted after the shutdown.
     pub fn rejection_handler(self, handler: impl RejectedExecutionHandler + 'static) -> Self {
         self.map(|pool| pool.rejection_handler(handler))
+    }
+
+    /// Sets whether tasks are timed. Default: [`Times::Sampled`].
+    pub fn times(self, times: Times) -> Self {
+        self.map(|pool| pool.times(times))
     }
 
     /// Sets the hooks, which are called around every run and when the pool terminates.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::shared::{Shared, TimerKind};
 use super::stats::QueuedTask;
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, PoolStats, RejectedExecutionHandler, ThreadPoolExecutor};
 use crate::queue::BlockingQueue;
@@ -289,6 +289,10 @@ impl ExecutorService for ScheduledThreadPoolExecutor {
 
     fn is_terminated(&self) -> bool {
         self.pool.is_terminated()
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.pool.running_tasks()
     }
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {

@@ -22,7 +22,7 @@ pub(crate) mod atomic {
 
 /// loom's threads.
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Builder, JoinHandle, yield_now};
+    pub(crate) use loom::thread::{Builder, JoinHandle, Thread, current, yield_now};
 }
 
 /// loom's mutex, with the interface of the `std` backend.

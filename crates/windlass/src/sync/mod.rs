@@ -1,8 +1,8 @@
 //! The only module that uses threads, locks, atomics, parking and time directly.
 //!
 //! Nothing else in the library names `std::sync`'s locks and atomics, `std::thread` or
-//! `Instant::now`, except for two process-wide counters that order nothing: those of task ids and
-//! of pool names. `backend` is one of three files with the same items: the standard
+//! `Instant::now`, except for counters that order nothing: those of task ids, of
+//! pool names, and of how often tasks are timed. `backend` is one of three files with the same items: the standard
 //! library, [loom](https://docs.rs/loom) (`--cfg loom`: every interleaving and every ordering the
 //! memory model allows) or [shuttle](https://docs.rs/shuttle) (`--cfg shuttle`: many random
 //! schedules of larger systems). A model is therefore an ordinary test whose body is passed to

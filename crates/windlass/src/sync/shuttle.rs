@@ -24,7 +24,7 @@ pub(crate) mod atomic {
 
 /// shuttle's threads.
 pub(crate) mod thread {
-    pub(crate) use shuttle::thread::{Builder, JoinHandle, yield_now};
+    pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, current, yield_now};
 }
 
 /// shuttle's mutex, with the interface of the `std` backend.

@@ -24,7 +24,7 @@ pub(crate) mod atomic {
 
 /// Threads, unchanged.
 pub(crate) mod thread {
-    pub(crate) use std::thread::{Builder, JoinHandle, yield_now};
+    pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, yield_now};
 }
 
 /// A mutex whose lock cannot be poisoned.

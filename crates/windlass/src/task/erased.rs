@@ -28,6 +28,9 @@ pub(super) trait Erase: Send + 'static {
     /// Drops it unrun.
     fn abandon(self);
 
+    /// Whether values of this type can have a header.
+    const MAY_HAVE_HEADER: bool = true;
+
     /// Returns its header, if it has one.
     fn header(&self) -> Option<&Header>;
 
@@ -63,6 +66,7 @@ struct VTable {
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
     /// Whether the value takes one word.
     is_one_word: bool,
+    may_have_header: bool,
 }
 
 /// The value and its virtual functions.
@@ -137,7 +141,12 @@ impl Erased {
         }
     }
 
+    #[inline]
     pub(super) fn header(&self) -> Option<&Header> {
+        // Read from the table that a run reads anyway: a closure alone costs no call.
+        if !self.vtable.may_have_header {
+            return None;
+        }
         let header = self.vtable.header;
         // SAFETY: the value is there as long as `self` is borrowed.
         unsafe { header(&self.data) }
@@ -298,6 +307,7 @@ impl<R: Erase> Table<R> {
         take_input: Self::take_input,
         place: Self::place,
         is_one_word: size_of::<R>() <= size_of::<usize>(),
+        may_have_header: R::MAY_HAVE_HEADER,
     };
 
     /// # Safety

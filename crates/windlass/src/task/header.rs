@@ -90,7 +90,12 @@ impl Header {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        self.attributes()?.name.as_deref()
+        self.shared_name().map(|name| &**name)
+    }
+
+    #[inline]
+    pub(super) fn shared_name(&self) -> Option<&Arc<str>> {
+        self.attributes()?.name.as_ref()
     }
 
     pub(super) fn priority(&self) -> i32 {

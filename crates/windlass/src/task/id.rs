@@ -51,7 +51,7 @@ impl TaskId {
     }
 
     /// Returns the id with this number, which was an id's before.
-    pub(super) const fn from_u64(number: u64) -> Self {
+    pub(crate) const fn from_u64(number: u64) -> Self {
         Self(NonZeroU64::new(number).expect("the number of an id"))
     }
 

@@ -63,6 +63,8 @@ fn erase_small<R: Erase>(value: R) -> Erased {
 struct Inline<B>(B);
 
 impl<B: Body<()> + 'static> Erase for Inline<B> {
+    const MAY_HAVE_HEADER: bool = false;
+
     fn run(self) -> RunOutcome {
         run_body(self.0)
     }
@@ -84,6 +86,8 @@ impl<B: Body<()> + 'static> Erase for Inline<B> {
 struct Recycled<B>(RecycledBox<B>);
 
 impl<B: Body<()> + 'static> Erase for Recycled<B> {
+    const MAY_HAVE_HEADER: bool = false;
+
     fn run(self) -> RunOutcome {
         run_body(self.0.into_inner())
     }
@@ -110,6 +114,8 @@ impl<B: Body<()> + 'static> Erase for Recycled<B> {
 struct Boxed<B>(Box<B>);
 
 impl<B: Body<()> + 'static> Erase for Boxed<B> {
+    const MAY_HAVE_HEADER: bool = false;
+
     fn run(self) -> RunOutcome {
         run_body(*self.0)
     }

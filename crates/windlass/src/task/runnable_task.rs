@@ -132,6 +132,12 @@ impl Task {
         self.header()?.name()
     }
 
+    /// Returns the name, which can outlive the task.
+    #[inline]
+    pub(crate) fn shared_name(&self) -> Option<&Arc<str>> {
+        self.header()?.shared_name()
+    }
+
     /// Returns the priority that the task was built with; lower is more urgent, zero is the default.
     #[must_use]
     pub fn priority(&self) -> i32 {
@@ -260,6 +266,7 @@ impl Task {
         self.header()?.attributes()
     }
 
+    #[inline]
     fn header(&self) -> Option<&Header> {
         self.erased.header()
     }

@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["interrupt"],
     &["waiting"],
     &["queue", "task", "termination", "thread_factory"],
+    &["times"],
     &["executor"],
     &["submit"],
     &["forkjoin", "pool"],
@@ -59,8 +60,11 @@ const UNSAFE: &[&str] = &[
 
 /// What only `sync` may name, and the files that are exempt.
 const ONLY_IN_SYNC: &[(&str, &[&str])] = &[
-    // Counters that order nothing: task ids and pool numbers.
-    ("std::sync::atomic", &["task/id.rs", "thread_factory.rs"]),
+    // Counters that order nothing: task ids, pool numbers, the rate at which tasks are timed.
+    (
+        "std::sync::atomic",
+        &["task/id.rs", "thread_factory.rs", "times/sampler.rs"],
+    ),
     ("std::sync::Barrier", &[]),
     ("std::sync::Condvar", &[]),
     ("std::sync::Mutex", &[]),
