@@ -10,9 +10,12 @@
 //! An unbounded queue accepts any number of tasks: for a service under load prefer the
 //! [builder](crate::ThreadPoolExecutor::builder) with a bounded queue and a rejection policy.
 
+mod rate_limited;
+
 use std::fmt;
 use std::time::Duration;
 
+pub use self::rate_limited::{Rate, RateLimited};
 pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 
 use crate::executor::{Executor, ExecutorService, RejectedExecution};

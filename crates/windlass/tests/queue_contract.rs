@@ -11,10 +11,12 @@
 use std::collections::VecDeque;
 
 use windlass::queue::{
-    ArrayBlockingQueue, Blocking, BlockingQueue, BlockingQueueExt, CapacityError, DelayQueue,
-    Discipline, Fairness, LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue,
-    PriorityBlockingQueue, ResizableBlockingQueue, SynchronousQueue,
+    AgingQueue, ArrayBlockingQueue, Blocking, BlockingQueue, BlockingQueueExt, CapacityError,
+    DelayQueue, Discipline, FairShareQueue, Fairness, KeyLimitQueue, LinkedBlockingDeque,
+    LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
+    SynchronousQueue,
 };
+use windlass::task::Task;
 use windlass::testing::queue_contract::{Item, Order, Precedence, Service, Subject};
 
 macro_rules! groups {
@@ -175,6 +177,16 @@ contract! {
     synchronous_fair: every EVERY, limited LIMITED, rendezvous RENDEZVOUS, sequential SEQUENTIAL;
     shared_by_arc: every EVERY, stored STORED, limited LIMITED, bounded BOUNDED,
         sequential SEQUENTIAL, batched BATCHED;
+    aging: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL, batched BATCHED;
+    fair_share_of_one: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
+        batched BATCHED;
+    fair_share_of_many: every EVERY, stored STORED, unbounded UNBOUNDED;
+    fair_share_with_limit: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
+        batched BATCHED;
+    key_limit_of_one: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
+        batched BATCHED;
+    key_limit_of_many: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
+        batched BATCHED;
     stack_of_a_user: every EVERY, stored STORED, limited LIMITED, bounded BOUNDED;
     line_of_a_user: every EVERY, stored STORED, unbounded UNBOUNDED, sequential SEQUENTIAL,
         batched BATCHED;
@@ -182,12 +194,13 @@ contract! {
 
 mod subjects {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use super::{
-        ArrayBlockingQueue, Blocking, BlockingQueue, CapacityError, DelayQueue, Discipline, End,
-        Fairness, Item, LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, Order, Pile,
-        Precedence, PriorityBlockingQueue, ResizableBlockingQueue, Service, Subject,
-        SynchronousQueue,
+        AgingQueue, ArrayBlockingQueue, Blocking, BlockingQueue, CapacityError, DelayQueue,
+        Discipline, End, FairShareQueue, Fairness, Item, KeyLimitQueue, LinkedBlockingDeque,
+        LinkedBlockingQueue, LinkedTransferQueue, Order, Pile, Precedence, PriorityBlockingQueue,
+        ResizableBlockingQueue, Service, Subject, SynchronousQueue, Task,
     };
 
     pub(super) fn linked_unbounded() -> Subject {
@@ -319,6 +332,65 @@ mod subjects {
         Subject::rendezvous(|| SynchronousQueue::with_fairness(Fairness::Fair))
             .interrupted(Precedence::Never)
             .serving(Service::OldestFirst)
+    }
+
+    pub(super) fn aging() -> Subject {
+        let make = || {
+            let step = Duration::from_secs(3600);
+            AgingQueue::new(step, |item: &Item| item.number().try_into().unwrap())
+        };
+        Subject::unbounded(make)
+            .ordered(Order::Sorted)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    pub(super) fn fair_share_of_one() -> Subject {
+        let make = || FairShareQueue::new(|_: &Item| ());
+        Subject::unbounded(make)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    pub(super) fn fair_share_of_many() -> Subject {
+        let make = || FairShareQueue::new(|item: &Item| item.number() % 3);
+        Subject::unbounded(make)
+            .ordered(Order::Unspecified)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    pub(super) fn fair_share_with_limit() -> Subject<Task> {
+        let make = || {
+            FairShareQueue::new(|_: &Task| ())
+                .limit_per_key(10_000)
+                .unwrap()
+        };
+        Subject::unbounded(make)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    pub(super) fn key_limit_of_one() -> Subject<Task> {
+        let make = || KeyLimitQueue::new(10_000, |_: &Task| ()).unwrap();
+        Subject::unbounded(make)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    /// Each task has a key of its own, so the limit keeps none back.
+    pub(super) fn key_limit_of_many() -> Subject<Task> {
+        let make = || KeyLimitQueue::new(1, Task::id).unwrap();
+        Subject::unbounded(make)
+            .serving(Service::OldestFirst)
+            .built_from(move |items| filled(make(), items))
+    }
+
+    fn filled<T: Send, Q: BlockingQueue<T>>(queue: Q, items: Vec<T>) -> Q {
+        for item in items {
+            assert!(queue.offer(item).is_ok());
+        }
+        queue
     }
 
     pub(super) fn stack_of_a_user() -> Subject {

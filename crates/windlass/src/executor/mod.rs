@@ -10,11 +10,13 @@
 //! | `propagating` | adds the submitter's context to tasks |
 //! | `direct` | runs each task on the submitter's thread |
 //! | `serial` | one task at a time, on the threads of another executor |
+//! | `key_limit` | queues that count the running tasks of each key |
 //! | `time_limit` | the time limit of a submission |
 //! | `thread_per_task` | a new thread for every task |
 
 mod close_on_drop;
 mod direct;
+mod key_limit;
 mod propagating;
 mod refusal;
 mod rejected;

@@ -46,6 +46,8 @@ pub enum RejectionReason {
     ZeroPeriod,
     /// A calendar has no time in the future.
     NeverDue,
+    /// The rate of the executor allows no task now.
+    RateLimited,
     /// A user-defined rejection handler rejected it for another reason.
     Other,
 }
@@ -218,6 +220,12 @@ impl<H> RejectedExecution<H> {
         matches!(self.reason, RejectionReason::NeverDue)
     }
 
+    /// Returns whether the rate of the executor allowed no task.
+    #[must_use]
+    pub const fn is_rate_limited(&self) -> bool {
+        matches!(self.reason, RejectionReason::RateLimited)
+    }
+
     /// Returns whether a rejection handler had a reason of its own.
     #[must_use]
     pub const fn is_other(&self) -> bool {
@@ -261,6 +269,7 @@ impl<H> fmt::Display for RejectedExecution<H> {
             RejectionReason::Interrupted => ": the submitter was interrupted",
             RejectionReason::ZeroPeriod => ": a period must be above zero",
             RejectionReason::NeverDue => ": the calendar has no time in the future",
+            RejectionReason::RateLimited => ": the rate of the executor is used up",
             RejectionReason::Other => ": rejected by the handler",
         })
     }

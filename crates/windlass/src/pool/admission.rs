@@ -78,6 +78,9 @@ impl Shared {
 
     /// Accepts the task if one of the three steps succeeds now.
     fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
+        if self.options.queues_every_task {
+            return self.admit_through_queue(task);
+        }
         let mut seen = self.ctl.load();
         if seen.workers() < self.settings.core() {
             match self.add_worker(Some(first(task)), SizeLimit::Core) {
@@ -101,6 +104,29 @@ impl Shared {
             }
         }
         self.admit_beyond_core(task)
+    }
+
+    /// Queues the task, and starts a worker without a task if there are fewer than core, or if the
+    /// pool grows eagerly and all are busy.
+    fn admit_through_queue(self: &Arc<Self>, task: Task) -> Result<(), NotAdmitted> {
+        if !self.ctl.load().is_running() {
+            return Err(task.into());
+        }
+        let id = task.id();
+        let grows = self.options.grows_eagerly && self.all_are_busy(self.ctl.load().workers());
+        if let Err(refused) = self.queue.offer(task) {
+            return Err(refused.into_inner().into());
+        }
+        if self.ctl.load().is_running() {
+            if let Err(cause) = self.ensure_worker() {
+                self.withdraw_unless_covered(id, cause)?;
+            }
+            if grows {
+                // The queue has the task: without another worker, one of those there are takes it.
+                let _ = self.add_worker(None, SizeLimit::Maximum);
+            }
+        }
+        self.recheck(id)
     }
 
     /// Starts a worker beyond core with the task: the third step.

@@ -238,6 +238,7 @@ impl Builder {
         });
         let mut options = self.options;
         options.prepare = self.sources.after(options.prepare);
+        options.queues_every_task = queue.sees_every_element();
         options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),

@@ -73,6 +73,8 @@ pub(crate) struct Options {
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     pub(crate) times: Times,
+    /// Whether every task has to pass through the queue.
+    pub(crate) queues_every_task: bool,
     /// Whether a worker is kept after a panic of a hook or of a task without a handle.
     pub(crate) reuses_workers: bool,
 }
@@ -82,7 +84,7 @@ impl Options {
     /// the queue.
     #[inline]
     pub(crate) const fn has_fast_path(&self) -> bool {
-        !self.takes_times && !self.grows_eagerly
+        !self.takes_times && !self.grows_eagerly && !self.queues_every_task
     }
 }
 

@@ -146,6 +146,15 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
         None
     }
 
+    /// Returns whether a pool has to pass every task through this queue.
+    ///
+    /// By default it passes the first task of a new worker to the worker. A queue that counts which
+    /// of its elements run returns true: the pool then starts the worker without a task, and starts
+    /// none beyond core for a task that finds the queue full.
+    fn sees_every_element(&self) -> bool {
+        false
+    }
+
     /// Returns whether an interrupt of the waiting thread ends this queue's waits.
     ///
     /// A pool whose queue returns false polls it with short time-outs, so that shutdown and
@@ -225,6 +234,10 @@ impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
 
     fn waiting(&self) -> Option<Waiting> {
         (**self).waiting()
+    }
+
+    fn sees_every_element(&self) -> bool {
+        (**self).sees_every_element()
     }
 
     fn is_interruptible(&self) -> bool {

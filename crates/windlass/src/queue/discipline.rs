@@ -16,7 +16,9 @@ use crate::unwind::ignore_panic;
 /// Six methods are required: [`push`](Self::push), [`pop`](Self::pop), [`len`](Self::len),
 /// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have
 /// defaults: for a bound override [`capacity`](Self::capacity), for an admission rule
-/// [`admits`](Self::admits), for elements that are not available yet [`ready_at`](Self::ready_at).
+/// [`admits`](Self::admits), for a bound on some of the elements
+/// [`has_room_for`](Self::has_room_for), for elements that are not available yet
+/// [`ready_at`](Self::ready_at) or [`available`](Self::available).
 ///
 /// # Panics
 ///
@@ -69,13 +71,15 @@ pub trait Discipline: Send {
     /// Inserts an element. Called only if there is room and the element is admitted.
     fn push(&mut self, item: Self::Item);
 
-    /// Removes the element that is next, whatever [`ready_at`](Self::ready_at) returns.
+    /// Removes the element that is next, whatever [`ready_at`](Self::ready_at) returns; `None` if
+    /// none is [available](Self::available).
     fn pop(&mut self) -> Option<Self::Item>;
 
     /// Returns how many elements there are.
     fn len(&self) -> usize;
 
-    /// Returns the element that [`pop`](Self::pop) would remove.
+    /// Returns the element that [`pop`](Self::pop) would remove; if none is
+    /// [available](Self::available), one that is first in some order.
     fn peek(&self) -> Option<&Self::Item>;
 
     /// Returns all elements, in queue order or in any fixed order of the structure.
@@ -107,7 +111,8 @@ pub trait Discipline: Send {
 
     /// Removes everything, whatever [`ready_at`](Self::ready_at) returns.
     ///
-    /// Override where [`pop`](Self::pop) may panic: this one then pushes again what it has removed.
+    /// Override where [`pop`](Self::pop) does not remove everything, or may panic: this one then
+    /// pushes again what it has removed.
     fn take_all(&mut self) -> Vec<Self::Item> {
         let mut taken = PushAgain::of(self);
         taken.items.reserve_exact(taken.discipline.len());
@@ -141,6 +146,27 @@ pub trait Discipline: Send {
     fn admits(&self, item: &Self::Item) -> bool {
         let _ = item;
         true
+    }
+
+    /// Returns whether there is room for this element, if there is room at all.
+    ///
+    /// Threads that wait for room try again whenever an element is removed.
+    fn has_room_for(&self, item: &Self::Item) -> bool {
+        let _ = item;
+        true
+    }
+
+    /// Returns how many elements [`pop`](Self::pop) would remove one after the other.
+    ///
+    /// Fewer than all if some wait for an event outside of the queue.
+    fn available(&self) -> usize {
+        self.len()
+    }
+
+    /// Returns whether a pool has to pass every task through this queue; see
+    /// [`BlockingQueue::sees_every_element`](super::BlockingQueue::sees_every_element).
+    fn sees_every_element(&self) -> bool {
+        false
     }
 
     /// Returns the time before which the next element must not leave; `None` if it may leave now.

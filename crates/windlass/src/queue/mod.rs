@@ -11,6 +11,9 @@
 //! | [`SynchronousQueue`] | hand-off, holds nothing; optionally fair | zero |
 //! | [`PriorityBlockingQueue`] | least first, equals in order of arrival | none |
 //! | [`DelayQueue`] | earliest deadline first, not before it | none |
+//! | [`AgingQueue`] | by priority, which grows while an element waits | none |
+//! | [`FairShareQueue`] | shares between tenants, by weight | none, or for each tenant |
+//! | [`KeyLimitQueue`] | first in, first out, of the keys that do not run enough tasks already | none |
 //! | [`LinkedTransferQueue`] | first in, first out; producers may wait for receipt | none |
 //! | [`LinkedBlockingDeque`] | both ends | none, or fixed |
 //!
@@ -36,11 +39,13 @@
 //! | [`LinkedBlockingQueue`], [`ResizableBlockingQueue`] | `parts/two_lock` (a lock at each end) around `parts/block_list` |
 //! | [`ArrayBlockingQueue`] | `parts/two_lock` around two rings; fair: `parts/fair_ring` |
 //! | [`LinkedBlockingDeque`] | `parts/blocking` (one lock) around `parts/deque_discipline` |
-//! | [`PriorityBlockingQueue`], [`DelayQueue`] | `parts/blocking` around `parts/stable_heap` |
+//! | [`PriorityBlockingQueue`], [`AgingQueue`], [`DelayQueue`] | `parts/blocking` around `parts/stable_heap` |
+//! | [`FairShareQueue`], [`KeyLimitQueue`] | `parts/blocking` around `parts/lanes` |
 //! | [`SynchronousQueue`] | `parts/handoff`: direct, or buffered for interchangeable takers |
 //! | [`LinkedTransferQueue`] | a lock around `parts/block_list`, and `parts/handoff/exchange` |
 //! | [`Blocking`] | `parts/blocking` around your own [`Discipline`] |
 
+mod aging;
 mod array;
 mod blocking_queue;
 mod blocking_queue_ext;
@@ -48,7 +53,9 @@ mod delay;
 mod deque;
 mod discipline;
 mod error;
+mod fair_share;
 mod fairness;
+mod key_limit;
 mod linked;
 mod parts;
 mod priority;
@@ -56,6 +63,7 @@ mod resizable;
 mod synchronous;
 mod transfer;
 
+pub use aging::AgingQueue;
 pub use array::ArrayBlockingQueue;
 pub use blocking_queue::{BlockingQueue, Waiting};
 pub use blocking_queue_ext::BlockingQueueExt;
@@ -63,7 +71,9 @@ pub use delay::{DelayQueue, Delayed};
 pub use deque::LinkedBlockingDeque;
 pub use discipline::Discipline;
 pub use error::{CapacityError, PutError, Unplaced};
+pub use fair_share::FairShareQueue;
 pub use fairness::Fairness;
+pub use key_limit::KeyLimitQueue;
 pub use linked::LinkedBlockingQueue;
 pub(crate) use parts::block_list::BlockList;
 pub use parts::blocking::Blocking;

@@ -51,6 +51,11 @@ pub(super) fn erase_one_of_many(half: impl Runnable + 'static) -> Erased {
     erase_small(OneOfMany(half))
 }
 
+/// Erases a task together with a guard that is dropped when the task has ended, or is dropped unrun.
+pub(super) fn erase_guarded<G: Send + 'static>(task: Erased, guard: G) -> Erased {
+    erase_small(Guarded(Box::new(WithGuard { task, guard })))
+}
+
 /// Erases a box or a counted reference, which takes two words at most.
 fn erase_small<R: Erase>(value: R) -> Erased {
     match Erased::new(value) {
@@ -247,6 +252,39 @@ impl<R: Runnable + 'static> Erase for Shared<R> {
     }
     fn take_input(self, _: &mut dyn Any) -> Result<(), Self> {
         Err(self)
+    }
+}
+
+/// A task and a guard, which is dropped after it.
+struct WithGuard<G> {
+    task: Erased,
+    guard: G,
+}
+
+struct Guarded<G>(Box<WithGuard<G>>);
+
+impl<G: Send + 'static> Erase for Guarded<G> {
+    fn run(self) -> RunOutcome {
+        let WithGuard { task, guard } = *self.0;
+        let _guard = guard;
+        task.run()
+    }
+    fn abandon(self) {
+        discard(self);
+    }
+    fn header(&self) -> Option<&Header> {
+        self.0.task.header()
+    }
+    fn queued_at(&self) -> Option<&QueuedAt> {
+        self.0.task.queued_at()
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        self.0.task.cell()
+    }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let WithGuard { task, guard } = *self.0;
+        task.take_input(place)
+            .map_err(|task| Self(Box::new(WithGuard { task, guard })))
     }
 }
 

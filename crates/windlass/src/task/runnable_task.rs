@@ -103,6 +103,14 @@ impl Task {
         }
     }
 
+    /// Adds a guard that is dropped when the task has ended, or is dropped unrun.
+    pub(crate) fn with_guard(self, guard: impl Send + 'static) -> Self {
+        Self {
+            erased: kinds::erase_guarded(self.erased, guard),
+            id: self.id,
+        }
+    }
+
     /// Runs the task on this thread.
     ///
     /// # Panics

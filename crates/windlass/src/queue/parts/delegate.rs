@@ -2,9 +2,16 @@
 
 /// Implements [`BlockingQueue`](crate::queue::BlockingQueue) and `Debug` for a queue by calls to
 /// the queue that it wraps.
+///
+/// A queue with a second type parameter lists it before its name, with its bounds.
 macro_rules! delegate_queue {
     ($name:ident<$T:ident $(: $bound:path)?>, |$queue:ident| $inner:expr) => {
-        impl<$T: Send $(+ $bound)?> $crate::queue::BlockingQueue<$T> for $name<$T> {
+        $crate::queue::parts::delegate::delegate_queue!(
+            [] $name<$T $(: $bound)?,>, |$queue| $inner
+        );
+    };
+    ([$($param:tt)*] $name:ident<$T:ident $(: $bound:path)?, $($K:ident)?>, |$queue:ident| $inner:expr) => {
+        impl<$T: Send $(+ $bound)?, $($param)*> $crate::queue::BlockingQueue<$T> for $name<$T, $($K)?> {
             #[inline]
             fn offer(&self, item: $T) -> Result<(), $crate::queue::PutError<$T>> {
                 let $queue = self;
@@ -96,9 +103,14 @@ macro_rules! delegate_queue {
                 let $queue = self;
                 ($inner).waiting()
             }
+
+            fn sees_every_element(&self) -> bool {
+                let $queue = self;
+                ($inner).sees_every_element()
+            }
         }
 
-        impl<$T: Send + std::fmt::Debug $(+ $bound)?> std::fmt::Debug for $name<$T> {
+        impl<$T: Send + std::fmt::Debug $(+ $bound)?, $($param)*> std::fmt::Debug for $name<$T, $($K)?> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 $crate::queue::parts::describe::describe(self, stringify!($name), f)
             }

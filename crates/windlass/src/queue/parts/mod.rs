@@ -4,7 +4,7 @@
 //!   [`Discipline`](super::Discipline), [`fair_ring`] that serves in order of arrival, [`handoff`]
 //!   without storage.
 //! - Containers without concurrency: [`block`], [`block_list`], [`sequence`], [`deque_discipline`],
-//!   [`stable_heap`]; [`shrink`], by which they give back memory.
+//!   [`stable_heap`], [`lanes`]; [`shrink`], by which they give back memory.
 //! - Shared rules: [`queue_lock`] (user code under a lock), [`wait_limit`] and
 //!   [`interrupt_precedence`] (when a call stops waiting), [`delegate`] and [`describe`] (a queue
 //!   that wraps another).
@@ -18,6 +18,7 @@ pub(crate) mod describe;
 pub(crate) mod fair_ring;
 pub(crate) mod handoff;
 pub(crate) mod interrupt_precedence;
+pub(crate) mod lanes;
 pub(crate) mod queue_lock;
 #[cfg(test)]
 pub(crate) mod scenarios;

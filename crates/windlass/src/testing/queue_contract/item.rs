@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::queue::Delayed;
 use crate::sync::clock;
+use crate::task::Task;
 use crate::testing::drop_counter::{DropCounter, DropToken};
 
 /// An element with a number, of which some checks count the drops.
@@ -93,6 +94,18 @@ impl Element for Item {
 
     fn item(&self) -> &Item {
         self
+    }
+}
+
+/// For queues of tasks: the item is attached to the task.
+impl Element for Task {
+    fn from_item(item: Item) -> Self {
+        Self::builder().attach(item).build(|| ())
+    }
+
+    fn item(&self) -> &Item {
+        self.attachment()
+            .expect("tasks of the suite have an item attached")
     }
 }
 

@@ -22,6 +22,19 @@ impl<D: Discipline> Blocking<D> {
         result
     }
 
+    /// Changes the discipline with `f`, after which other elements may be available and there may be
+    /// room for others.
+    pub(crate) fn change<R>(&self, f: impl FnOnce(&mut D) -> R) -> R {
+        self.with(|state| {
+            let before = state.items.available();
+            let result = f(&mut state.items.discipline);
+            let newly_available = state.items.available().saturating_sub(before);
+            let takers = state.signal_takers(newly_available, self.fairness);
+            let putters = state.signal_putters(usize::MAX, self.fairness);
+            (result, (takers, putters))
+        })
+    }
+
     /// Runs `f`, which may be user code, on the elements.
     pub(super) fn read(&self, f: impl FnOnce(&Items<D>)) {
         let mut guard = self.lock.lock();

@@ -35,7 +35,7 @@ impl<D: Discipline> Blocking<D> {
                 drop(wakeups);
                 return Err(PutError::Refused(item));
             }
-            if state.may_put(status, self.fairness) {
+            if state.may_put(&item, status, self.fairness) {
                 let wakeup = state.push(self.fairness, |items| insert(items, item));
                 let next = state.signal_next_putter(self.fairness);
                 self.publish(&state.items);

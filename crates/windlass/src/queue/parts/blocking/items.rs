@@ -38,8 +38,9 @@ impl<D: Discipline> Items<D> {
         self.undelivered.len() + self.discipline.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.undelivered.is_empty() && self.discipline.is_empty()
+    /// Returns how many elements can leave.
+    pub(super) fn available(&self) -> usize {
+        self.undelivered.len() + self.discipline.available()
     }
 
     /// Returns how many more elements there is room for.

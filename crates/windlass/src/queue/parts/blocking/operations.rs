@@ -93,6 +93,10 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
         })
     }
 
+    fn sees_every_element(&self) -> bool {
+        self.with(|state| (state.items.discipline.sees_every_element(), ()))
+    }
+
     fn waiting(&self) -> Option<Waiting> {
         let guard = self.lock.lock();
         Some(Waiting {

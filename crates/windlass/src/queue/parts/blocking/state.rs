@@ -20,6 +20,8 @@ pub(crate) struct State<D: Discipline> {
     pub(super) timed_takers: TimedTakers,
     granted_takes: usize,
     granted_puts: usize,
+    /// Whether a putter waits that there is no room for, though there is some for others.
+    putters_differ: bool,
 }
 
 /// The last event of a taker before it checks the queue.
@@ -55,32 +57,42 @@ impl<D: Discipline> State<D> {
             timed_takers: TimedTakers::default(),
             granted_takes: 0,
             granted_puts: 0,
+            putters_differ: false,
         }
     }
 
     /// Returns whether a taker finds an element that is not granted to another.
     pub(super) fn may_take(&self, status: TakerStatus, fairness: Fairness) -> bool {
-        let has_ungranted = self.items.len() > self.granted_takes;
+        let available = self.items.available();
+        let has_ungranted = available > self.granted_takes;
         match (fairness, status) {
-            (Fairness::Unfair, _) | (Fairness::Fair, TakerStatus::Signalled) => {
-                !self.items.is_empty()
-            }
+            (Fairness::Unfair, _) | (Fairness::Fair, TakerStatus::Signalled) => available > 0,
             // The leader has waited for this element, and comes before all that are in line.
             (Fairness::Fair, TakerStatus::ElementDue) => has_ungranted,
             (Fairness::Fair, _) => has_ungranted && self.takers.is_empty(),
         }
     }
 
-    /// Returns whether a putter finds room that is not granted to another.
-    pub(super) fn may_put(&self, status: PutterStatus, fairness: Fairness) -> bool {
-        match (fairness, status) {
+    /// Returns whether a putter finds room for this element that is not granted to another.
+    pub(super) fn may_put(
+        &mut self,
+        item: &D::Item,
+        status: PutterStatus,
+        fairness: Fairness,
+    ) -> bool {
+        let has_room = match (fairness, status) {
             (Fairness::Unfair, _) | (Fairness::Fair, PutterStatus::Signalled) => {
                 self.items.room() > 0
             }
             (Fairness::Fair, PutterStatus::New) => {
                 self.putters.is_empty() && self.items.room() > self.granted_puts
             }
+        };
+        if has_room && !self.items.discipline.has_room_for(item) {
+            self.putters_differ = true;
+            return false;
         }
+        has_room
     }
 
     /// Ends the grant of a taker that has woken, if it has one.
@@ -115,8 +127,11 @@ impl<D: Discipline> State<D> {
             return None;
         }
         let mut count = freed.min(self.items.room());
-        if fairness == Fairness::Fair {
-            count = count.min(1 - self.granted_puts);
+        if std::mem::take(&mut self.putters_differ) {
+            // Which of them there is room for, only they can find out.
+            count = usize::MAX;
+        } else if fairness == Fairness::Fair {
+            count = count.min(1_usize.saturating_sub(self.granted_puts));
         }
         let wakeups = self.putters.signal(count);
         if fairness == Fairness::Fair {
@@ -142,7 +157,7 @@ impl<D: Discipline> State<D> {
         }
         let is_needed = match self.items.ready_at() {
             Some(at) => !self.timed_takers.any_by(at),
-            None => fairness == Fairness::Fair && !self.items.is_empty(),
+            None => fairness == Fairness::Fair && self.items.available() > 0,
         };
         if is_needed {
             self.signal_taker(fairness)
@@ -174,6 +189,7 @@ impl<D: Discipline> State<D> {
         let before = self.items.ready_at();
         insert(&mut self.items.discipline);
         match (before, self.items.ready_at()) {
+            (_, None) if self.items.available() == 0 => None,
             (_, None) => self.signal_taker(fairness),
             (Some(before), Some(after)) if after >= before => None,
             (_, Some(after)) if self.timed_takers.any_by(after) => None,
@@ -181,19 +197,32 @@ impl<D: Discipline> State<D> {
         }
     }
 
+    /// Signals a taker for each element that has become available, after an event outside of the
+    /// queue.
+    pub(super) fn signal_takers(
+        &mut self,
+        newly_available: usize,
+        fairness: Fairness,
+    ) -> Vec<Wakeup> {
+        let signalled = (0..newly_available).map_while(|_| self.signal_taker(fairness));
+        signalled.collect()
+    }
+
     /// Signals as many takers and putters as there are elements and places, after user code has
     /// panicked; in a fair queue no more than one of each, who signals the next.
     ///
     /// If the discipline cannot even be asked, all of them find out for themselves.
     pub(super) fn signal_after_panic(&mut self, fairness: Fairness) -> [Vec<Wakeup>; 2] {
-        let len = or_max(|| self.items.len());
+        let len = or_max(|| self.items.available());
         let room = or_max(|| self.items.room());
         match fairness {
             Fairness::Unfair => [self.takers.signal(len), self.putters.signal(room)],
             Fairness::Fair => {
                 let takers = self.takers.signal(len.min(1 - self.granted_takes));
                 self.granted_takes += takers.len();
-                let putters = self.putters.signal(room.min(1 - self.granted_puts));
+                let putters = self
+                    .putters
+                    .signal(room.min(1_usize.saturating_sub(self.granted_puts)));
                 self.granted_puts += putters.len();
                 [takers, putters]
             }
