@@ -30,7 +30,9 @@ pub use executor::{
 pub use forkjoin::ForkJoinPool;
 pub use pool::ThreadPoolExecutor;
 pub use scheduled::{Schedule, ScheduledExecutorService, ScheduledThreadPoolExecutor};
-pub use submit::{InvokeError, Submission, Submit};
+pub use submit::{
+    InvokeError, RejectedSpawn, Scope, ScopeCounts, ScopedHandle, Submission, Submit, TaskGroup,
+};
 pub use task::{FutureTask, Task, TaskHandle};
 
 /// What most programs use: the pools, the traits whose methods are called on them, and
@@ -106,7 +108,7 @@ pub mod error {
     pub use crate::queue::{CapacityError, PutError, Unplaced};
     #[cfg(feature = "cron")]
     pub use crate::scheduled::{CronError, ScheduleCronError};
-    pub use crate::submit::InvokeError;
+    pub use crate::submit::{InvokeError, RejectedSpawn};
     pub use crate::task::{Cancellation, ExecutionError, Failure};
 }
 

@@ -15,8 +15,8 @@ use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::Deadline;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
-    SharedHandle, Task, TaskControl, TaskHandle, Untyped, WaitHelper, handle_methods,
-    owning_handle_methods,
+    ShareableHandle, SharedHandle, Task, TaskControl, TaskHandle, Untyped, WaitHelper,
+    handle_methods, owning_handle_methods,
 };
 
 /// The handle of a task that was forked.
@@ -164,7 +164,9 @@ impl<T: Send + 'static> OwningHandle<T> for ForkHandle<T> {
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
         self.handle.take_outcome()
     }
+}
 
+impl<T: Send + 'static> ShareableHandle<T> for ForkHandle<T> {
     fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
         self.handle.into_shareable()
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::executor::RejectedExecution;
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref,
-    SharedHandle, TaskControl, TaskHandle, TimerView, Untyped, handle_methods,
+    ShareableHandle, SharedHandle, TaskControl, TaskHandle, TimerView, Untyped, handle_methods,
     owning_handle_methods,
 };
 
@@ -104,7 +104,9 @@ impl<T> OwningHandle<T> for ScheduledHandle<T> {
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
         self.handle.take_outcome()
     }
+}
 
+impl<T> ShareableHandle<T> for ScheduledHandle<T> {
     fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
         self.handle.into_shareable()
     }

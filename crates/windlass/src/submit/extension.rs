@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::time::Duration;
 
+use super::group::TaskGroup;
 use super::invoke::{InvokeError, invoke_all, invoke_any};
+use super::scope::Scope;
 use super::submission::{Submission, build_fallible};
 use crate::executor::{Executor, RejectedExecution};
 use crate::sync::Deadline;
@@ -126,6 +128,103 @@ pub trait Submit: Executor {
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         self.task().submit_fallible(body)
+    }
+
+    /// Runs the body on this thread with a scope, in which it can spawn closures that borrow; returns when
+    /// none of them exists any more, not running, not queued, nor kept by anyone.
+    ///
+    /// It has the shape of [`std::thread::scope`]; see [`TaskGroup::scope`] for the details, and
+    /// [`group`](Self::group) for scopes that end early.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let mut counts = [0; 2];
+    /// let text = "how many words and lines";
+    /// let [words, chars] = &mut counts;
+    /// pool.scope(|s| {
+    ///     s.spawn(|| *words = text.split(' ').count())?;
+    ///     s.spawn(|| *chars = text.chars().count())?;
+    ///     Ok::<_, windlass::RejectedExecution>(())
+    /// })
+    /// .unwrap();
+    /// assert_eq!(counts, [5, 24]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the body panics; or if a closure does and nobody has seen its failure.
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits for a task that an executor keeps and neither runs nor drops, until it is cancelled.
+    #[doc(alias = "StructuredTaskScope")]
+    fn scope<'env, F, R>(&'env self, body: F) -> R
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        self.group().scope(body)
+    }
+
+    /// Creates a scope with options: its tasks are cancelled together, by the first failure, by the first
+    /// success, or by a time limit.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let mirrors = ["eu", "us"];
+    /// let fastest = pool.group().first_success().scope(|s| {
+    ///     let tasks = mirrors.each_ref().map(|mirror| s.spawn(|| mirror.len()).unwrap());
+    ///     s.join_first(tasks)
+    /// });
+    /// assert_eq!(fastest.unwrap(), 2);
+    /// ```
+    fn group(&self) -> TaskGroup<'_, Self> {
+        TaskGroup::new(self)
+    }
+
+    /// Calls the closure with every item, in tasks; returns the values in the order of the items. Items and
+    /// closure may borrow.
+    ///
+    /// A bounded number of items is in flight at any time; see [`TaskGroup::map`] for this and other
+    /// options. The first panic cancels the rest.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let words = vec![String::from("borrowed"), String::from("words")];
+    /// assert_eq!(pool.map(&words, |word| word.len()).unwrap(), [8, 5]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`TaskGroup::map`].
+    fn map<I, R, F>(&self, items: I, f: F) -> Result<Vec<R>, InvokeError>
+    where
+        I: IntoIterator<Item: Send>,
+        R: Send,
+        F: Fn(I::Item) -> R + Sync,
+    {
+        self.group().map(items, f)
+    }
+
+    /// Calls the closure with every item, as [`map`](Self::map); the first error that it returns cancels the
+    /// rest too.
+    ///
+    /// # Errors
+    ///
+    /// As [`TaskGroup::map`].
+    fn map_fallible<I, R, X, F>(&self, items: I, f: F) -> Result<Vec<R>, InvokeError>
+    where
+        I: IntoIterator<Item: Send>,
+        R: Send,
+        X: Into<Box<dyn Error + Send + Sync>>,
+        F: Fn(I::Item) -> Result<R, X> + Sync,
+    {
+        self.group().map_fallible(items, f)
     }
 
     /// Submits all closures and waits for all of them; returns their handles, in order, all done.

@@ -1,4 +1,4 @@
-//! Groups of tasks: waits for all of them, or for the first that succeeds.
+//! Several tasks: waits for all of them, or for the first that succeeds.
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::task::{
     CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle, wait_helper,
 };
 
-/// Why an `invoke_…` method of [`Submit`](crate::Submit) has no result.
+/// Why an `invoke_…` method or a `map` of [`Submit`](crate::Submit) has no result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InvokeError {
@@ -29,6 +29,8 @@ pub enum InvokeError {
     /// No task succeeded within the time limit.
     #[doc(alias = "TimeoutException")]
     TimedOut,
+    /// There is no value for the item with this index, and why.
+    Item(usize, ExecutionError),
 }
 
 impl InvokeError {
@@ -61,6 +63,12 @@ impl InvokeError {
     pub const fn is_timed_out(&self) -> bool {
         matches!(self, Self::TimedOut)
     }
+
+    /// Returns whether there is no value for an item.
+    #[must_use]
+    pub const fn is_item(&self) -> bool {
+        matches!(self, Self::Item(..))
+    }
 }
 
 impl fmt::Display for InvokeError {
@@ -71,6 +79,7 @@ impl fmt::Display for InvokeError {
             Self::Failed(error) => write!(f, "no task succeeded; the last: {error}"),
             Self::Interrupted => f.write_str("the waiting thread was interrupted"),
             Self::TimedOut => f.write_str("no task succeeded in time"),
+            Self::Item(index, error) => write!(f, "item {index}: {error}"),
         }
     }
 }
@@ -79,7 +88,7 @@ impl Error for InvokeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Rejected(rejected) => Some(rejected),
-            Self::Failed(error) => Some(error),
+            Self::Failed(error) | Self::Item(_, error) => Some(error),
             Self::Empty | Self::Interrupted | Self::TimedOut => None,
         }
     }

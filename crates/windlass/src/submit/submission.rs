@@ -5,6 +5,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use super::rejected_spawn::RejectedSpawn;
+use super::scope::Scope;
+use super::scoped_handle::ScopedHandle;
 use crate::executor::{Executor, RejectedExecution};
 use crate::task::{Failure, Task, TaskBuilder, TaskHandle, TaskId};
 
@@ -138,6 +141,38 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
     {
         let (executor, task) = self.into_parts();
         execute_with_handle(executor, build_fallible(task, body))
+    }
+
+    /// Submits the closure, which may borrow, in a scope, and returns the handle to its value. The scope
+    /// may be of another executor.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let rows = vec!["a", "b"];
+    /// let count = pool.scope(|s| {
+    ///     let count = pool.task().name("count").spawn(s, || rows.len()).unwrap();
+    ///     assert_eq!(count.name(), Some("count"));
+    ///     count.join().unwrap()
+    /// });
+    /// assert_eq!(count, 2);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedSpawn`], with the closure.
+    pub fn spawn<'scope, F, T>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        body: F,
+    ) -> Result<ScopedHandle<'scope, T>, RejectedSpawn<F>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let (executor, task) = self.into_parts();
+        scope.spawn_on(executor, task, body, |body| Ok(body()))
     }
 
     /// Returns the executor, and the builder of the task with all options.

@@ -10,6 +10,9 @@ pub(super) trait Body<T>: Send {
     /// Whether it can run any number of times.
     const REPEATS: bool;
 
+    /// Whether it borrows from a scope that waits for it.
+    const BORROWS: bool = false;
+
     /// Runs it for the last or only time.
     fn run_once(self) -> Result<T, Failure>;
 
@@ -38,6 +41,9 @@ pub(super) struct Call<F>(pub(super) F);
 
 /// A body that runs once.
 pub(super) struct Once<F>(pub(super) F);
+
+/// A body that runs once, and borrows from a scope that waits for it.
+pub(super) struct Scoped<F>(pub(super) F);
 
 /// A body that runs once, with an input that can be taken back before.
 pub(super) struct WithInput<I, F> {
@@ -72,6 +78,19 @@ impl<T, F: FnOnce() -> Result<T, Failure> + Send> Body<T> for Once<F> {
 
     #[inline]
     fn run_once(self) -> Result<T, Failure> {
+        (self.0)()
+    }
+
+    fn run_again(&mut self) -> Result<(), Failure> {
+        unreachable!("nobody runs a body again that does not repeat")
+    }
+}
+
+impl<F: FnOnce() -> Result<(), Failure> + Send> Body<()> for Scoped<F> {
+    const REPEATS: bool = false;
+    const BORROWS: bool = true;
+
+    fn run_once(self) -> Result<(), Failure> {
         (self.0)()
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
-use super::body::{Body, Call, Once, Repeating, WithInput};
+use super::body::{Body, Call, Once, Repeating, Scoped, WithInput};
 use super::cell::Cell;
 use super::context::Captured;
 use super::error::Failure;
@@ -149,6 +149,18 @@ impl TaskBuilder {
         match self.take_context() {
             None => self.halves(Once(body), ()),
             Some(context) => self.halves(Once(boxed(context, body)), ()),
+        }
+    }
+
+    /// Creates a task that borrows from a scope, which waits for it, and its handle. It is cancelled as
+    /// soon as it is returned to a caller.
+    pub(crate) fn build_scoped(
+        mut self,
+        body: impl FnOnce() -> Result<(), Failure> + Send + 'static,
+    ) -> (Task, TaskHandle<()>) {
+        match self.take_context() {
+            None => self.halves(Scoped(body), ()),
+            Some(context) => self.halves(Scoped(boxed(context, body)), ()),
         }
     }
 

@@ -368,6 +368,10 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
 
     fn set_drop_reason(&self, reason: Cancellation) {
         self.head().state.set_drop_reason(reason);
+        // Now a caller owns the task, for any time, and its scope would wait for that caller.
+        if B::BORROWS && matches!(reason, Cancellation::Drained | Cancellation::Removed) {
+            ignore_panic(|| self.abandon());
+        }
     }
 
     fn state(&self) -> Snapshot {

@@ -65,10 +65,16 @@ pub enum Cancellation {
     HandleDropped,
     /// Its executor had no thread to run it, and could not create one.
     NoThread,
+    /// Another task of its group failed.
+    Sibling,
+    /// The task that submitted it was cancelled.
+    Parent,
+    /// Its token was cancelled.
+    Token,
 }
 
 impl Cancellation {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 17] = [
         Self::Requested,
         Self::Rejected,
         Self::Discarded,
@@ -83,6 +89,9 @@ impl Cancellation {
         Self::ScheduleEnded,
         Self::HandleDropped,
         Self::NoThread,
+        Self::Sibling,
+        Self::Parent,
+        Self::Token,
     ];
 
     /// How many bits a [`code`](Self::code) takes.
@@ -209,6 +218,9 @@ impl fmt::Display for Cancellation {
             Self::ScheduleEnded => "its calendar has no further time",
             Self::HandleDropped => "its handle was dropped",
             Self::NoThread => "no thread could be created to run it",
+            Self::Sibling => "another task of its group failed",
+            Self::Parent => "the task that submitted it was cancelled",
+            Self::Token => "its token was cancelled",
         })
     }
 }

@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 use super::cell_ref::{Ref, TypedHead};
 use super::control::TaskControl;
 use super::error::{Cancellation, ExecutionError, Failure};
-use super::handle_methods::{Handle, OwningHandle, handle_methods, owning_handle_methods};
+use super::handle_methods::{
+    Handle, OwningHandle, ShareableHandle, handle_methods, owning_handle_methods,
+};
 use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
 use super::shared::SharedHandle;
@@ -83,7 +85,9 @@ impl<T> OwningHandle<T> for TaskHandle<T> {
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
         self.task.take_outcome()
     }
+}
 
+impl<T> ShareableHandle<T> for TaskHandle<T> {
     fn into_shareable(self) -> Ref<dyn Awaitable<T>> {
         self.head().set_cancel_on_drop(false);
         self.task.clone().awaitable()

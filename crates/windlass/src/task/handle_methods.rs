@@ -80,10 +80,6 @@ pub(crate) trait OwningHandle<T>: Handle {
     /// Moves the outcome out, if the task is done.
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>>;
 
-    /// Converts the handle into a reference for any number of readers; the task is no longer cancelled
-    /// when a handle is dropped.
-    fn into_shareable(self) -> Ref<dyn Awaitable<T>>;
-
     /// Waits until the task is done, and moves its outcome out.
     fn take_by(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
         loop {
@@ -95,6 +91,13 @@ pub(crate) trait OwningHandle<T>: Handle {
             }
         }
     }
+}
+
+/// A handle that moves the value out, or can be converted into one that reads it.
+pub(crate) trait ShareableHandle<T>: OwningHandle<T> {
+    /// Converts the handle into a reference for any number of readers; the task is no longer cancelled
+    /// when a handle is dropped.
+    fn into_shareable(self) -> Ref<dyn Awaitable<T>>;
 }
 
 /// A handle that reads the value in place: one of any number.
@@ -267,9 +270,27 @@ macro_rules! handle_methods {
 
 /// Adds the methods of handles that move the value out.
 ///
-/// `owning_handle_methods!([generics] Type, value = T, shared = SharedHandle<T>)`; the type implements [`OwningHandle`].
+/// `owning_handle_methods!([generics] Type, value = T)`; the type implements [`OwningHandle`]. With
+/// `shared = SharedHandle<T>` it implements [`ShareableHandle`] and can be shared.
 macro_rules! owning_handle_methods {
     ([$($generics:tt)*] $Handle:ty, value = $T:ty, shared = $Shared:ty) => {
+        $crate::task::owning_handle_methods!([$($generics)*] $Handle, value = $T);
+
+        impl<$($generics)*> $Handle {
+            /// Converts the handle into one that can be cloned, for any number of readers.
+            ///
+            /// If the value has been taken out of this handle, `get` and `join` of the shared one
+            /// return [`Taken`](crate::task::ExecutionError::Taken). A shared handle detaches the
+            /// task when it is dropped, even if this one was set to cancel it.
+            pub fn share(self) -> $Shared
+            where
+                $T: Sync,
+            {
+                <$Shared>::new($crate::task::ShareableHandle::into_shareable(self))
+            }
+        }
+    };
+    ([$($generics:tt)*] $Handle:ty, value = $T:ty) => {
         impl<$($generics)*> $Handle {
             /// Waits until the task is done, and returns its value.
             ///
@@ -333,18 +354,6 @@ macro_rules! owning_handle_methods {
                 );
                 $crate::task::OwningHandle::take_outcome(&mut self)
                     .unwrap_or(Err($crate::task::ExecutionError::Taken))
-            }
-
-            /// Converts the handle into one that can be cloned, for any number of readers.
-            ///
-            /// If the value has been taken out of this handle, `get` and `join` of the shared one
-            /// return [`Taken`](crate::task::ExecutionError::Taken). A shared handle detaches the
-            /// task when it is dropped, even if this one was set to cancel it.
-            pub fn share(self) -> $Shared
-            where
-                $T: Sync,
-            {
-                <$Shared>::new($crate::task::OwningHandle::into_shareable(self))
             }
 
             /// Makes the drop of this handle cancel the task, and interrupt the thread that runs it.

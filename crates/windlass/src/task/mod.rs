@@ -103,7 +103,7 @@ pub use tracing_span::TracingSpan;
 pub(crate) use attributes::Attributes;
 pub(crate) use cell_ref::Ref;
 pub(crate) use handle_methods::{
-    Handle, OwningHandle, ReadingHandle, handle_methods, owning_handle_methods,
+    Handle, OwningHandle, ReadingHandle, ShareableHandle, handle_methods, owning_handle_methods,
     reading_handle_methods,
 };
 pub(crate) use head::{Head, WaitHelper};

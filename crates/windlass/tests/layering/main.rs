@@ -48,6 +48,7 @@ const UNSAFE: &[&str] = &[
     "forkjoin/models.rs",
     "forkjoin/scope.rs",
     "queue/parts/block.rs",
+    "submit/scope.rs",
     "sync/once_box.rs",
     "task/cell.rs",
     "task/cell_ref.rs",

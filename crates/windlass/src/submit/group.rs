@@ -1,0 +1,189 @@
+//! The options of a scope: what ends its tasks early.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use super::invoke::InvokeError;
+use super::map::map;
+use super::members::{JoinPolicy, Members};
+use super::scope::{self, Scope};
+use crate::executor::Executor;
+use crate::sync::{Deadline, available_parallelism};
+use crate::task::Failure;
+
+/// The options of a [`Scope`]: its tasks are cancelled together, by the first failure, by the first
+/// success, or by a time limit.
+///
+/// [`Submit::group`](crate::Submit::group) creates it, and [`scope`](Self::scope) opens the scope. Without
+/// options that is [`Submit::scope`](crate::Submit::scope).
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::prelude::*;
+/// use windlass::task::ExecutionError;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let (user, orders) = ("ada", ["keyboard", "lamp"]);
+/// let page = pool.group().fail_fast().timeout(Duration::from_secs(30)).scope(|s| {
+///     let greeting = s.spawn(|| format!("Hello {user}"))?;
+///     let count = s.spawn_fallible(|| orders.len().to_string().parse::<u32>())?;
+///     s.join()?; // the first failure, if there is one; the other task is cancelled then
+///     Ok::<_, ExecutionError>(format!("{}: {} orders", greeting.join()?, count.join()?))
+/// });
+/// assert_eq!(page.unwrap(), "Hello ada: 2 orders");
+/// ```
+#[must_use = "nothing runs until `scope` or `map`"]
+#[doc(alias = "StructuredTaskScope")]
+pub struct TaskGroup<'env, E: ?Sized> {
+    executor: &'env E,
+    policy: JoinPolicy,
+    timeout: Option<Duration>,
+    in_flight: Option<usize>,
+}
+
+impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
+    pub(super) const fn new(executor: &'env E) -> Self {
+        Self {
+            executor,
+            policy: JoinPolicy::All,
+            timeout: None,
+            in_flight: None,
+        }
+    }
+
+    /// Lets the first failure cancel all other tasks, as
+    /// [`Sibling`](crate::task::Cancellation::Sibling), and interrupt those that run.
+    ///
+    /// [`Scope::join`] returns the failure. A panic of the body of the scope counts as one.
+    #[doc(alias = "ShutdownOnFailure")]
+    pub const fn fail_fast(mut self) -> Self {
+        self.policy = JoinPolicy::FailFast;
+        self
+    }
+
+    /// Lets the first value cancel all other tasks, as
+    /// [`Superseded`](crate::task::Cancellation::Superseded), and interrupt those that run.
+    ///
+    /// [`Scope::join_first`] returns the value.
+    #[doc(alias = "ShutdownOnSuccess")]
+    #[doc(alias = "anySuccessfulResultOrThrow")]
+    pub const fn first_success(mut self) -> Self {
+        self.policy = JoinPolicy::FirstSuccess;
+        self
+    }
+
+    /// Limits the time from the beginning of the scope. After it, all tasks that are not done are cancelled,
+    /// as [`TimedOut`](crate::task::Cancellation::TimedOut), and interrupted if they run; later ones are
+    /// cancelled at once.
+    ///
+    /// Waits in the body of the scope observe it: for a handle, by [`Scope::join`], and at the end of the
+    /// scope. A task whose turn comes after it does not start. No wait ends before the closures of the
+    /// scope do: a task that ignores its interrupt holds the scope up.
+    #[doc(alias = "withTimeout")]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how many items [`map`](Self::map) submits before it waits for the first of them; zero counts
+    /// as one. The default is four for each core.
+    pub const fn in_flight(mut self, limit: usize) -> Self {
+        self.in_flight = Some(limit);
+        self
+    }
+
+    /// Runs the body on this thread with a scope, in which it can spawn closures that borrow; returns when
+    /// none of them exists any more, not running, not queued, nor kept by anyone.
+    ///
+    /// A task that was returned to a caller unrun, by `shutdown_now` or `remove`, is cancelled. All others
+    /// are waited for, also if the body panics.
+    ///
+    /// # Panics
+    ///
+    /// If the body panics; or if a closure does and nobody has seen its failure, through its handle or
+    /// [`Scope::join`].
+    ///
+    /// # Deadlocks
+    ///
+    /// Waits for a task that an executor keeps and neither runs nor drops, until it is cancelled.
+    pub fn scope<F, R>(self, body: F) -> R
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        let members = Members::new(self.policy, self.deadline());
+        scope::run(&self.executor, &members, body)
+    }
+
+    /// Calls the closure with every item, in tasks; returns the values in the order of the items.
+    ///
+    /// Items are taken from the iterator as they are submitted, and no more than
+    /// [`in_flight`](Self::in_flight) of them are submitted and not returned at any time. If the executor is
+    /// saturated meanwhile, the next item waits until one of them is done. The first panic cancels the rest.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let words = ["a", "few", "words"];
+    /// let lengths = pool.group().in_flight(2).map(&words, |word| word.len());
+    /// assert_eq!(lengths.unwrap(), [1, 3, 5]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Item`](InvokeError::Item) with the item that panicked or was cancelled,
+    /// [`Rejected`](InvokeError::Rejected), [`Interrupted`](InvokeError::Interrupted), or
+    /// [`TimedOut`](InvokeError::TimedOut).
+    pub fn map<I, R, F>(self, items: I, f: F) -> Result<Vec<R>, InvokeError>
+    where
+        I: IntoIterator<Item: Send>,
+        R: Send,
+        F: Fn(I::Item) -> R + Sync,
+    {
+        self.run_map(items, &|item| Ok(f(item)))
+    }
+
+    /// Calls the closure with every item, as [`map`](Self::map); the first error that it returns cancels the
+    /// rest too.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map).
+    pub fn map_fallible<I, R, X, F>(self, items: I, f: F) -> Result<Vec<R>, InvokeError>
+    where
+        I: IntoIterator<Item: Send>,
+        R: Send,
+        X: Into<Box<dyn Error + Send + Sync>>,
+        F: Fn(I::Item) -> Result<R, X> + Sync,
+    {
+        self.run_map(items, &|item| f(item).map_err(Failure::from_error))
+    }
+
+    fn run_map<I, R, F>(&self, items: I, f: &F) -> Result<Vec<R>, InvokeError>
+    where
+        I: IntoIterator<Item: Send>,
+        R: Send,
+        F: Fn(I::Item) -> Result<R, Failure> + Sync,
+    {
+        let default = || 4 * available_parallelism();
+        let limit = self.in_flight.unwrap_or_else(default).max(1);
+        let members = Members::new(JoinPolicy::FailFast, self.deadline());
+        let items = items.into_iter();
+        scope::run(&self.executor, &members, |s| map(s, items, limit, f))
+    }
+
+    fn deadline(&self) -> Deadline {
+        self.timeout.map_or(Deadline::Never, Deadline::after)
+    }
+}
+
+impl<E: ?Sized> fmt::Debug for TaskGroup<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskGroup")
+            .field("policy", &self.policy)
+            .field("timeout", &self.timeout)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,385 @@
+//! The tasks of one scope: counted, cancelled and awaited together.
+//!
+//! Two things end separately. A *task* is done as soon as it has a result or is cancelled. Its *closure*
+//! may exist for longer: that of a task that was cancelled while it ran keeps running, and that of one
+//! that was cancelled in the queue is dropped by the canceller. A scope whose tasks are done must therefore
+//! still wait until its closures are gone, because these borrow.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::interrupt::ThreadContext;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Deadline, Mutex};
+use crate::task::{
+    CancelMode, Cancellation, ExecutionError, Failure, Handle, TaskControl, TaskState, wait_helper,
+};
+use crate::unwind::ignore_panic;
+
+/// How many tasks a scope has, and how they ended.
+///
+/// ```
+/// use windlass::prelude::*;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let words = ["one", "two"];
+/// let counts = pool.scope(|s| {
+///     let lengths = words.each_ref().map(|word| s.spawn(|| word.len()).unwrap());
+///     lengths.map(|length| length.join().unwrap());
+///     s.counts()
+/// });
+/// assert_eq!((counts.submitted, counts.completed, counts.pending()), (2, 2, 0));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScopeCounts {
+    /// Tasks that were submitted; those that the executor rejected are not among them.
+    pub submitted: u64,
+    /// Tasks that ended with a value.
+    pub completed: u64,
+    /// Tasks that panicked or returned an error.
+    pub failed: u64,
+    /// Tasks that were cancelled, or will never run.
+    pub cancelled: u64,
+}
+
+impl ScopeCounts {
+    /// Returns how many tasks are not done.
+    #[must_use]
+    pub const fn pending(&self) -> u64 {
+        self.submitted - self.completed - self.failed - self.cancelled
+    }
+
+    fn add(&mut self, end: TaskState) {
+        match end {
+            TaskState::Completed => self.completed += 1,
+            TaskState::Failed => self.failed += 1,
+            TaskState::Cancelled => self.cancelled += 1,
+            TaskState::Queued | TaskState::Running => {}
+        }
+    }
+}
+
+/// What the end of one task means for the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum JoinPolicy {
+    /// Nothing.
+    #[default]
+    All,
+    /// The first failure cancels them.
+    FailFast,
+    /// The first value cancels them.
+    FirstSuccess,
+}
+
+/// The number of a task in its scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member(u64);
+
+/// The tasks of one scope.
+pub(super) struct Members {
+    /// The number of closures that exist: the body of the scope, and those of its tasks.
+    closures: AtomicUsize,
+    /// The thread that waits until there are none.
+    owner: Arc<ThreadContext>,
+    policy: JoinPolicy,
+    deadline: Deadline,
+    tasks: Mutex<Tasks>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    /// Those that are not done, and some that are; in order of their numbers.
+    open: Vec<(Member, TaskControl)>,
+    /// The length of `open` at which those that are done are removed from it.
+    tidy_at: usize,
+    next: u64,
+    /// Of those that are not in `open`; `submitted` is of all.
+    counts: ScopeCounts,
+    /// Panics that nobody has seen and, if there is a policy, all failures; in order of time.
+    failures: Vec<KeptFailure>,
+    /// Why all of them were cancelled; later ones are cancelled at once.
+    cancelled: Option<(CancelMode, Cancellation)>,
+}
+
+struct KeptFailure {
+    member: Member,
+    failure: Failure,
+    is_seen: bool,
+}
+
+/// The fewest entries that are worth to be tidied.
+const TIDY: usize = 64;
+
+impl Tasks {
+    /// Returns where the task is in `open`, or where it would be.
+    fn find(&self, member: Member) -> Result<usize, usize> {
+        self.open.binary_search_by_key(&member, |(other, _)| *other)
+    }
+
+    /// Removes the tasks that are done and counts them. The caller drops them after the lock is released:
+    /// an attachment is dropped with its task.
+    #[must_use]
+    fn tidy(&mut self) -> Vec<(Member, TaskControl)> {
+        let (done, open) = std::mem::take(&mut self.open)
+            .into_iter()
+            .partition(|(_, task)| task.is_done());
+        self.open = open;
+        self.tidy_at = (2 * self.open.len()).max(TIDY);
+        for (member, task) in &done {
+            self.count(*member, task.state());
+        }
+        done
+    }
+
+    fn count(&mut self, member: Member, end: TaskState) {
+        self.counts.add(end);
+        if end != TaskState::Failed {
+            // It was cancelled while it failed: that is its end.
+            self.failures.retain(|kept| kept.member != member);
+        }
+    }
+}
+
+impl Members {
+    /// Creates the state of a scope of the current thread, whose body is the first closure.
+    pub(super) fn new(policy: JoinPolicy, deadline: Deadline) -> Arc<Self> {
+        Arc::new(Self {
+            closures: AtomicUsize::new(1),
+            owner: ThreadContext::current(),
+            policy,
+            deadline,
+            tasks: Mutex::new(Tasks::default()),
+        })
+    }
+
+    pub(super) fn policy(&self) -> JoinPolicy {
+        self.policy
+    }
+
+    pub(super) fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    /// Counts a closure that is about to exist.
+    pub(super) fn closure_created(&self) {
+        // Relaxed: the caller is a closure of the scope itself, so the count is not zero meanwhile.
+        self.closures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a closure that is gone. The caller touches nothing that the scope borrows from then on.
+    pub(super) fn closure_gone(&self) {
+        // Release: what the closure did happens before the scope returns.
+        if self.closures.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.owner.unpark();
+        }
+    }
+
+    /// Returns a number for a task that is about to be created.
+    pub(super) fn number(&self) -> Member {
+        let mut tasks = self.tasks.lock();
+        tasks.next += 1;
+        Member(tasks.next)
+    }
+
+    /// Adds a task, which has not been submitted. It is cancelled at once if the others were.
+    pub(super) fn add(self: &Arc<Self>, member: Member, task: &TaskControl) {
+        let (tidied, cancelled) = {
+            let mut tasks = self.tasks.lock();
+            tasks.counts.submitted += 1;
+            let at = tasks.find(member).unwrap_or_else(|at| at);
+            tasks.open.insert(at, (member, task.clone()));
+            let is_long = tasks.open.len() >= tasks.tidy_at.max(TIDY);
+            let tidied = if is_long { tasks.tidy() } else { Vec::new() };
+            (tidied, tasks.cancelled)
+        };
+        drop(tidied);
+        if self.policy != JoinPolicy::All {
+            let members = Arc::clone(self);
+            task.on_done(move |end| members.ended(end));
+        }
+        if let Some((mode, reason)) = cancelled {
+            ignore_panic(|| {
+                task.cancel_for(mode, reason);
+            });
+        }
+    }
+
+    /// Removes a task that the executor has rejected, as if it had never been added.
+    pub(super) fn remove(&self, member: Member) {
+        let removed = {
+            let mut tasks = self.tasks.lock();
+            tasks.find(member).ok().map(|at| {
+                tasks.counts.submitted -= 1;
+                tasks.open.remove(at)
+            })
+        };
+        drop(removed);
+    }
+
+    /// Keeps the failure of a task that is about to fail, unless it was cancelled.
+    pub(super) fn keep_failure(&self, member: Member, failure: &Failure) {
+        if !failure.is_panic() && self.policy == JoinPolicy::All {
+            return;
+        }
+        let mut tasks = self.tasks.lock();
+        // If it is cancelled later, `count` forgets the failure.
+        let is_open = |at: usize| !tasks.open[at].1.is_done();
+        if tasks.find(member).is_ok_and(is_open) {
+            tasks.failures.push(KeptFailure {
+                member,
+                failure: failure.clone(),
+                is_seen: false,
+            });
+        }
+    }
+
+    /// Notes that somebody has seen the failure of a task.
+    pub(super) fn failure_seen(&self, member: Member) {
+        let seen = {
+            let mut tasks = self.tasks.lock();
+            let at = tasks.failures.iter().position(|kept| kept.member == member);
+            at.and_then(|at| {
+                tasks.failures[at].is_seen = true;
+                (self.policy == JoinPolicy::All).then(|| tasks.failures.remove(at))
+            })
+        };
+        drop(seen);
+    }
+
+    /// Applies the policy to the end of a task. Called at least once for each, by any thread.
+    fn ended(&self, end: TaskState) {
+        let reason = match (self.policy, end) {
+            (JoinPolicy::FailFast, TaskState::Failed) => Cancellation::Sibling,
+            (JoinPolicy::FirstSuccess, TaskState::Completed) => Cancellation::Superseded,
+            _ => return,
+        };
+        self.cancel(CancelMode::Interrupt, reason);
+    }
+
+    /// Cancels all tasks that are not done, and those that are added later. The newest first: a worker
+    /// whose task is interrupted takes the next one at once, and that one must already be cancelled.
+    pub(super) fn cancel(&self, mode: CancelMode, reason: Cancellation) {
+        let open: Vec<_> = {
+            let mut tasks = self.tasks.lock();
+            tasks.cancelled.get_or_insert((mode, reason));
+            tasks.open.iter().map(|(_, task)| task.clone()).collect()
+        };
+        for task in open.iter().rev() {
+            ignore_panic(|| {
+                task.cancel_for(mode, reason);
+            });
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.tasks.lock().cancelled.is_some()
+    }
+
+    pub(super) fn counts(&self) -> ScopeCounts {
+        let tasks = self.tasks.lock();
+        let mut counts = tasks.counts;
+        for (_, task) in &tasks.open {
+            counts.add(task.state());
+        }
+        counts
+    }
+
+    /// Returns the newest task that is not done; removes those that are from the end of the list.
+    fn newest_open(&self) -> Option<TaskControl> {
+        loop {
+            let mut tasks = self.tasks.lock();
+            let (member, newest) = tasks.open.last()?;
+            if !newest.is_done() {
+                return Some(newest.clone());
+            }
+            let (member, end) = (*member, newest.state());
+            tasks.count(member, end);
+            let done = tasks.open.pop();
+            drop(tasks);
+            drop(done);
+            self.ended(end);
+        }
+    }
+
+    /// Waits until the task is done. If the deadline of the scope passes before, all tasks are cancelled.
+    fn wait_for(&self, task: &TaskControl) {
+        if !task.wait_uninterruptibly_by(self.deadline) {
+            self.cancel(CancelMode::Interrupt, Cancellation::TimedOut);
+        }
+    }
+
+    /// Waits until all tasks are done. A worker that waits runs them, or is replaced meanwhile.
+    pub(super) fn wait_for_tasks(&self) {
+        while let Some(task) = self.newest_open() {
+            self.wait_for(&task);
+        }
+    }
+
+    /// Waits until no closure exists. Then nobody can add a task any more.
+    fn wait_for_closures(&self) {
+        let mut wait = || {
+            while self.closures.load(Ordering::Acquire) != 0 {
+                let _ = self.owner.park_uninterruptibly(Deadline::Never);
+            }
+        };
+        if self.closures.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        match wait_helper() {
+            Some(helper) => helper.while_blocked(&mut wait),
+            None => wait(),
+        }
+    }
+
+    /// Waits, on the thread of the scope, until all tasks are done and no closure exists.
+    pub(super) fn wait_for_all(&self) {
+        self.wait_for_tasks();
+        self.wait_for_closures();
+        // Those that closures have added meanwhile are done too: their closures are gone.
+        self.wait_for_tasks();
+    }
+
+    /// Takes the payload of the first panic that nobody has seen, after all tasks are done.
+    pub(super) fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        let kept = std::mem::take(&mut self.tasks.lock().failures);
+        let unseen = kept.into_iter().map(|kept| (kept.failure, kept.is_seen));
+        let mut panics = unseen.filter(|(failure, is_seen)| failure.is_panic() && !is_seen);
+        panics.next().map(|(failure, _)| {
+            let payload = failure.take_payload();
+            payload.unwrap_or_else(|| Box::new(failure.to_string()))
+        })
+    }
+
+    /// Returns what the policy makes of the tasks, which are done.
+    pub(super) fn verdict(&self) -> Result<(), ExecutionError> {
+        let mut tasks = self.tasks.lock();
+        let counts = tasks.counts;
+        let failure = match self.policy {
+            JoinPolicy::FailFast => tasks.failures.first_mut(),
+            JoinPolicy::FirstSuccess if counts.completed == 0 => tasks.failures.last_mut(),
+            JoinPolicy::All | JoinPolicy::FirstSuccess => None,
+        };
+        if let Some(kept) = failure {
+            kept.is_seen = true;
+            return Err(ExecutionError::Failed(kept.failure.clone()));
+        }
+        let has_none = self.policy == JoinPolicy::FirstSuccess && counts.completed == 0;
+        match tasks.cancelled {
+            _ if counts.cancelled == 0 => Ok(()),
+            None if has_none => Err(ExecutionError::Cancelled(Cancellation::Requested)),
+            None | Some((_, Cancellation::Superseded)) => Ok(()),
+            Some((_, reason)) => Err(ExecutionError::Cancelled(reason)),
+        }
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Members")
+            .field("counts", &self.counts())
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
