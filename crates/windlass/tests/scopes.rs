@@ -1,6 +1,6 @@
 //! Scopes: when one returns, or unwinds, none of its closures exists and nothing is borrowed any more,
 //! whatever the executor, its policies and its users did with the tasks.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -415,7 +415,7 @@ mod models {
         let threads = stack.scope(|s| {
             let task = s.spawn(move || borrowed.with_mut(|_| ())).unwrap();
             let (control, stack) = (task.control(), stack.clone());
-            let canceller = spawn(move || drop(control.cancel()));
+            let canceller = spawn(move || control.cancel());
             (canceller, spawn(move || interfere(stack.pop())))
         });
         cell.with_mut(|_| ());
