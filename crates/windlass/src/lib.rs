@@ -4,6 +4,7 @@
 mod completion;
 mod executor;
 pub mod executors;
+mod expiry;
 pub mod forkjoin;
 pub mod interrupt;
 #[cfg(not(loom))]

@@ -11,7 +11,7 @@ use super::rejected::{RejectedExecution, RejectionReason};
 use super::service::Executor;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::task::{Cancellation, Task, TaskBuilder};
+use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder};
 use crate::unwind::{catch, discard_payload};
 
 /// An executor that runs its tasks one after the other, in the order of submission, on the threads of
@@ -124,6 +124,10 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         self.0.executor.prepare(task)
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        self.0.executor.limit_owner()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::rejected::RejectedExecution;
 use super::running::RunningTask;
 use crate::interrupt::{self, Interrupted};
-use crate::task::{Task, TaskBuilder};
+use crate::task::{LimitOwner, Task, TaskBuilder};
 
 /// An object that runs submitted tasks, each at most once; it chooses the thread and the time.
 ///
@@ -47,6 +47,12 @@ pub trait Executor: Send + Sync {
     #[doc(alias = "newTaskFor")]
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         task
+    }
+
+    /// Returns who counts the tasks whose time limits are up.
+    #[doc(hidden)]
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        None
     }
 }
 
@@ -134,6 +140,9 @@ macro_rules! forward {
             }
             fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
                 (**self).prepare(task)
+            }
+            fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+                (**self).limit_owner()
             }
         }
 

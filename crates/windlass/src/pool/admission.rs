@@ -249,8 +249,28 @@ impl Shared {
         self.reject_for(task, cause)
     }
 
+    /// Drops the queued tasks whose time is up, if there are any; returns whether it did.
     #[inline]
-    fn reject_for(self: &Arc<Self>, task: Task, cause: Cause) -> Result<(), RejectedExecution> {
+    fn drop_expired(&self) -> bool {
+        self.options.limits.take_has_expired() && self.drop_expired_now()
+    }
+
+    #[cold]
+    fn drop_expired_now(&self) -> bool {
+        let expired = self.queue.retain(&mut |task| !task.is_expired());
+        self.task_count.invalidate();
+        self.try_terminate();
+        !expired.is_empty()
+    }
+
+    #[inline]
+    fn reject_for(self: &Arc<Self>, mut task: Task, cause: Cause) -> Result<(), RejectedExecution> {
+        if self.drop_expired() {
+            match self.admit(task) {
+                Ok(()) => return Ok(()),
+                Err(not_admitted) => task = not_admitted.task,
+            }
+        }
         self.count_rejection();
         task.set_drop_reason(Cancellation::Rejected);
         if let Cause::NoThread(refusal) = &cause {
@@ -346,6 +366,9 @@ impl SaturatedPool<'_> {
             if self.is_shutdown() {
                 return refuse(task, RejectionReason::Shutdown);
             }
+            if self.pool.drop_expired() {
+                continue;
+            }
             let id = task.id();
             let put = me.accept_nudges(|| match deadline.remaining() {
                 None => self.pool.queue.put(task),
@@ -379,14 +402,18 @@ struct BlockedSubmitter<'a> {
 
 impl<'a> BlockedSubmitter<'a> {
     fn register(pool: &'a Shared, submitter: &'a Arc<ThreadContext>) -> Self {
-        pool.register_blocked(submitter);
+        pool.options.limits.blocked().register(submitter);
         Self { pool, submitter }
     }
 }
 
 impl Drop for BlockedSubmitter<'_> {
     fn drop(&mut self) {
-        self.pool.unregister_blocked(self.submitter);
+        self.pool
+            .options
+            .limits
+            .blocked()
+            .unregister(self.submitter);
     }
 }
 
@@ -418,13 +445,16 @@ impl Saturated for SaturatedPool<'_> {
         task: Task,
         timeout: Option<Duration>,
     ) -> Result<(), RejectedExecution> {
-        let deadline = match (
+        let mut deadline = match (
             timeout.map_or(Deadline::Never, Deadline::after),
             limit_of(&task),
         ) {
             (own, Deadline::Never) => own,
             (own, Deadline::At(limit)) => own.min(limit),
         };
+        if let Some(expires_at) = task.expires_at() {
+            deadline = deadline.min(expires_at);
+        }
         self.wait_to_execute(task, deadline)
     }
 

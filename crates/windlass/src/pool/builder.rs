@@ -4,15 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::codel::Codel;
 use super::executor::ThreadPoolExecutor;
 use super::hooks::Hooks;
+use super::limits::LimitCounts;
 use super::rejection::{self, AbortPolicy, RejectedExecutionHandler};
 use super::settings::{ConfigError, Settings, SettingsSnapshot};
 use super::shared::{Options, Shared};
+use super::shed_queue::ShedQueue;
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::{arc_dyn, available_parallelism};
-use crate::task::{Failure, Propagate, Sources, Task, TaskBuilder, TimerOwner};
+use crate::task::{Failure, Prepare, Propagate, Sources, Task, TaskBuilder, TimerOwner};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 use crate::times::Times;
 
@@ -51,6 +54,9 @@ pub struct Builder {
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
     sources: Sources,
+    /// The limits of all tasks, if there are any.
+    limits: Option<TaskBuilder>,
+    codel: Option<Codel>,
     options: Options,
 }
 
@@ -73,6 +79,8 @@ impl Builder {
             handler: Arc::new(AbortPolicy),
             name: None,
             sources: Sources::default(),
+            limits: None,
+            codel: None,
             options: Options::default(),
         }
     }
@@ -180,6 +188,30 @@ impl Builder {
         self
     }
 
+    /// Sets how long each submitted closure may wait to be started, unless its submission says
+    /// otherwise; see [`Submission::queue_limit`](crate::Submission::queue_limit).
+    ///
+    /// Like [`prepare_tasks`](Self::prepare_tasks), it applies to closures, not to a
+    /// [`Task`] that was built before.
+    pub fn queue_limit(mut self, limit: Duration) -> Self {
+        self.limits = Some(self.limits.unwrap_or_default().queue_limit(limit));
+        self
+    }
+
+    /// Sets how long a run of each submitted closure may take, unless its submission says otherwise;
+    /// see [`Submission::run_limit`](crate::Submission::run_limit).
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.limits = Some(self.limits.unwrap_or_default().run_limit(limit));
+        self
+    }
+
+    /// Sheds tasks while the queue stays slow: workers drop some of the tasks that they take, by the
+    /// rule of [`Codel`]. Their handles report [`Cancellation::Shed`](crate::task::Cancellation::Shed).
+    pub fn shed(mut self, codel: Codel) -> Self {
+        self.codel = Some(codel);
+        self
+    }
+
     /// Sets whether workers are started up to the maximum before tasks are queued, while all
     /// workers are busy.
     ///
@@ -237,15 +269,36 @@ impl Builder {
             })
         });
         let mut options = self.options;
+        options.limits = Arc::new(LimitCounts::new());
         options.prepare = self.sources.after(options.prepare);
         options.queues_every_task = queue.sees_every_element();
         options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),
         };
+        if let Some(limits) = self.limits {
+            options.prepare = Some(with_limits(limits, &options));
+        }
+        let queue = match self.codel {
+            None => queue,
+            Some(codel) => WorkQueue::new(ShedQueue::new(queue, codel, &options.limits)),
+        };
         let shared = Shared::new(settings, queue, factory, self.handler, options);
         Ok(ThreadPoolExecutor::new(shared))
     }
+}
+
+/// Returns a function that adds the limits to the builder of each task, and then what the pool's adds.
+fn with_limits(limits: TaskBuilder, options: &Options) -> Prepare {
+    let limits = limits.limit_owner(Some(Arc::clone(&options.limits) as _));
+    let prepare = options.prepare.clone();
+    Arc::new(move |task| {
+        let task = task.default_limits(&limits);
+        match &prepare {
+            None => task,
+            Some(prepare) => prepare(task),
+        }
+    })
 }
 
 impl fmt::Debug for Builder {

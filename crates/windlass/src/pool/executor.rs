@@ -14,7 +14,7 @@ use super::stats::PoolStats;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
-use crate::task::{Cancellation, Task, TaskBuilder, TaskId};
+use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder, TaskId};
 use crate::thread_factory::{self, ThreadFactory};
 
 /// A pool of worker threads with a core and a maximum size, a keep-alive time, any work queue,
@@ -362,6 +362,10 @@ impl Executor for ThreadPoolExecutor {
             None => task,
             Some(prepare) => prepare(task),
         }
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        Some(Arc::clone(&self.shared().options.limits) as _)
     }
 }
 

@@ -16,19 +16,26 @@
 //! | `roster` | the workers, and how many tasks they have completed |
 //! | `task_count` | the last task count reported |
 //! | `work_queue` | the queue, with a fast path to the default one |
+//! | `blocked` | the submitters that wait for room |
+//! | `limits` | counts the tasks whose time was up, and those that were shed |
+//! | `codel`, `shed_queue` | when a queue that stays slow sheds tasks, and the queue that does so |
 //! | `rejection`, `hooks` | the rejection handlers and hooks that users supply |
 
 mod admission;
+mod blocked;
 mod builder;
+mod codel;
 mod ctl;
 mod executor;
 mod hooks;
+mod limits;
 #[cfg(test)]
 mod models;
 mod rejection;
 mod roster;
 mod settings;
 mod shared;
+mod shed_queue;
 mod shutdown;
 mod spawn;
 mod stats;
@@ -39,6 +46,7 @@ mod worker;
 
 pub use crate::times::Times;
 pub use builder::Builder;
+pub use codel::Codel;
 pub use executor::ThreadPoolExecutor;
 pub use hooks::{Hooks, Outcome, TaskInfo};
 pub use rejection::{

@@ -7,13 +7,13 @@ use crossbeam_utils::CachePadded;
 
 use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
+use super::limits::LimitCounts;
 use super::rejection::{HandlerCell, RejectedExecutionHandler};
 use super::roster::Roster;
 use super::settings::Settings;
 use super::task_count::TaskCount;
 use super::work_queue::WorkQueue;
 use crate::executor::Refusals;
-use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
@@ -39,8 +39,6 @@ pub(crate) struct Shared {
     pub(crate) sampler: Sampler,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
-    /// Submitters that wait for room, to be nudged when the pool's state changes.
-    blocked: Mutex<Vec<Arc<ThreadContext>>>,
     /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
     /// read for each task that runs.
     rejected: CachePadded<AtomicU64>,
@@ -70,6 +68,8 @@ pub(crate) struct Options {
     pub(crate) prepare: Option<Prepare>,
     /// The scheduled pool that is built on this one; it is notified of the shutdown.
     pub(crate) timers: Option<Arc<dyn TimerOwner>>,
+    /// Counts the tasks whose time was up.
+    pub(crate) limits: Arc<LimitCounts>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     pub(crate) times: Times,
@@ -103,16 +103,15 @@ impl Shared {
             roster: Roster::default(),
             termination: Termination::default(),
             sampler: options.times.sampler(),
+            task_count: Arc::clone(options.limits.task_count()),
             options,
             factory: Mutex::new(factory),
             handler: HandlerCell::new(handler),
-            blocked: Mutex::new(Vec::new()),
             rejected: CachePadded::new(AtomicU64::new(0)),
             abandoned: AtomicU64::new(0),
             refusals: Refusals::default(),
             failed: AtomicU64::new(0),
             unreported: AtomicUsize::new(0),
-            task_count: Arc::new(TaskCount::default()),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })
@@ -203,26 +202,8 @@ impl Shared {
         }
     }
 
-    /// Registers a submitter that is about to wait for room.
-    pub(crate) fn register_blocked(&self, submitter: &Arc<ThreadContext>) {
-        self.blocked.lock().push(Arc::clone(submitter));
-    }
-
-    pub(crate) fn unregister_blocked(&self, submitter: &Arc<ThreadContext>) {
-        let mut blocked = self.blocked.lock();
-        if let Some(at) = blocked
-            .iter()
-            .position(|other| Arc::ptr_eq(other, submitter))
-        {
-            blocked.swap_remove(at);
-        }
-    }
-
     /// Makes submitters that wait for room read the pool's state again.
     pub(crate) fn nudge_blocked(&self) {
-        let blocked = self.blocked.lock().clone();
-        for submitter in blocked {
-            submitter.nudge();
-        }
+        self.options.limits.blocked().nudge_all();
     }
 }

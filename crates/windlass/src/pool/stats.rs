@@ -49,6 +49,14 @@ pub struct PoolStats {
     /// Completed tasks that have failed: they panicked, a callback of theirs did, or they returned an
     /// error to a `…_fallible` submission. Exact when the pool has terminated.
     pub failed_task_count: u64,
+    /// Tasks that were not started in time: their deadline or their limit of queue time passed. They are
+    /// cancelled at once, and completed when a worker meets them, unless the queue was full before.
+    pub expired_task_count: u64,
+    /// Tasks whose run took longer than its limit, and was interrupted.
+    pub timed_out_task_count: u64,
+    /// Tasks that were taken from the queue and not run, since tasks wait too long; see
+    /// [`Builder::shed`](super::Builder::shed).
+    pub shed_task_count: u64,
     /// Tasks in the queue.
     pub queue_len: usize,
     /// How many more tasks the queue has room for; `None` if it is unbounded.
@@ -156,6 +164,9 @@ impl Shared {
             largest_pool_size: heads.largest,
             completed_task_count: heads.completed,
             failed_task_count: failed,
+            expired_task_count: self.options.limits.expired(),
+            timed_out_task_count: self.options.limits.timed_out(),
+            shed_task_count: self.options.limits.shed(),
             queue_len,
             queue_remaining_capacity: self.queue.remaining_capacity(),
             task_count,

@@ -124,6 +124,19 @@ impl Builder {
         self.map(|pool| pool.propagate(source))
     }
 
+    /// Sets how long each submitted closure that does not repeat may wait to be started after it is due,
+    /// unless its submission says otherwise; see
+    /// [`Submission::queue_limit`](crate::Submission::queue_limit).
+    pub fn queue_limit(self, limit: Duration) -> Self {
+        self.map(|pool| pool.queue_limit(limit))
+    }
+
+    /// Sets how long a run of each submitted closure may take, unless its submission says otherwise;
+    /// see [`Submission::run_limit`](crate::Submission::run_limit).
+    pub fn run_limit(self, limit: Duration) -> Self {
+        self.map(|pool| pool.run_limit(limit))
+    }
+
     /// Sets what is called when a periodic task fails, which ends it; its handle also receives the
     /// failure.
     pub fn on_periodic_failure(

@@ -11,7 +11,7 @@ use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask}
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, PoolStats, RejectedExecutionHandler, ThreadPoolExecutor};
 use crate::queue::BlockingQueue;
-use crate::task::{Task, TaskBuilder, TaskId};
+use crate::task::{LimitOwner, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
 
 /// A thread pool that runs tasks after a delay, at a time, or repeatedly.
@@ -271,6 +271,10 @@ impl Executor for ScheduledThreadPoolExecutor {
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         self.pool.prepare(task)
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        self.pool.limit_owner()
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::rejected_spawn::RejectedSpawn;
 use super::scope::Scope;
@@ -11,7 +12,8 @@ use super::scoped_handle::ScopedHandle;
 use crate::executor::{Executor, RejectedExecution};
 use crate::task::{Failure, Task, TaskBuilder, TaskHandle, TaskId};
 
-/// A submission to an executor with options for its task: a name, a priority, an attachment.
+/// A submission to an executor with options for its task: a name, a priority, an attachment, time
+/// limits.
 ///
 /// [`Submit::task`](crate::Submit::task) creates it. The options take precedence over what
 /// [`Executor::prepare`] sets.
@@ -56,6 +58,62 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         self.map(|task| task.attach(value))
     }
 
+    /// Sets until when the task may start; then its handle reports
+    /// [`Cancellation::Expired`](crate::task::Cancellation::Expired), at once, and it never runs.
+    ///
+    /// A thread pool [counts](crate::pool::PoolStats::expired_task_count) such tasks, and drops them
+    /// when its queue is full. [`TaskBuilder::deadline`] says more.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use windlass::prelude::*;
+    /// use windlass::task::Cancellation;
+    /// # use windlass::testing::Gate;
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// # let gate = Gate::new();
+    /// # let waits = gate.clone();
+    /// # let long_computation = move || waits.pass();
+    /// let busy = pool.submit(long_computation).unwrap();
+    /// let soon = Instant::now() + Duration::from_millis(1);
+    /// let mut answer = pool.task().deadline(soon).submit(|| 42).unwrap();
+    /// let late = answer.get().unwrap_err();       // though the only worker is busy
+    /// assert_eq!(late.cancellation(), Some(Cancellation::Expired));
+    /// # gate.open();
+    /// # drop(busy);
+    /// ```
+    pub fn deadline(self, deadline: Instant) -> Self {
+        self.map(|task| task.deadline(deadline))
+    }
+
+    /// Sets how long the task may wait to be started, from now on, a scheduled task from when it is
+    /// due; then it has expired, as at its [`deadline`](Self::deadline).
+    pub fn queue_limit(self, limit: Duration) -> Self {
+        self.map(|task| task.queue_limit(limit))
+    }
+
+    /// Sets how long a run of the task may take. One that takes longer is
+    /// [interrupted](crate::interrupt), and its handle reports
+    /// [`Cancellation::TimedOut`](crate::task::Cancellation::TimedOut), at once. A thread pool
+    /// [counts](crate::pool::PoolStats::timed_out_task_count) such tasks.
+    ///
+    /// A task that ignores the interrupt keeps running, and keeps its worker.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass::prelude::*;
+    /// use windlass::{interrupt, task::Cancellation};
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// let slow = || interrupt::sleep(Duration::from_secs(3600)).is_err();
+    /// let slow = pool.task().run_limit(Duration::from_millis(1)).submit(slow).unwrap();
+    /// let late = slow.join().unwrap_err();
+    /// assert_eq!(late.cancellation(), Some(Cancellation::TimedOut));
+    /// ```
+    pub fn run_limit(self, limit: Duration) -> Self {
+        self.map(|task| task.run_limit(limit))
+    }
+
     fn map(mut self, change: impl FnOnce(TaskBuilder) -> TaskBuilder) -> Self {
         self.task = change(self.task);
         self
@@ -71,9 +129,10 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         self,
         body: impl FnOnce() + Send + 'static,
     ) -> Result<TaskId, RejectedExecution> {
-        let task = self.task.build(body);
+        let (executor, task) = self.into_parts();
+        let task = task.build(body);
         let id = task.id();
-        self.executor.execute_task(task).map(|()| id)
+        executor.execute_task(task).map(|()| id)
     }
 
     /// Submits the closure, and returns the handle to its value.
@@ -103,9 +162,10 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         input: I,
         body: impl FnOnce(I) + Send + 'static,
     ) -> Result<TaskId, RejectedExecution> {
-        let task = self.task.build_with_input(input, body);
+        let (executor, task) = self.into_parts();
+        let task = task.build_with_input(input, body);
         let id = task.id();
-        self.executor.execute_task(task).map(|()| id)
+        executor.execute_task(task).map(|()| id)
     }
 
     /// Submits the closure with this input, and returns the handle to its value.
@@ -176,8 +236,13 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
     }
 
     /// Returns the executor, and the builder of the task with all options.
+    #[inline]
     pub(crate) fn into_parts(self) -> (&'a E, TaskBuilder) {
-        (self.executor, self.task)
+        let Self { executor, task } = self;
+        if task.has_limits() {
+            return (executor, task.limit_owner(executor.limit_owner()));
+        }
+        (executor, task)
     }
 }
 

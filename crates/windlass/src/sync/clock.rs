@@ -5,8 +5,10 @@
 //! [`TestClock`] drives all of them. A pool passes the clock of the thread that built it to its
 //! workers.
 
+use std::any::Any;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::backend;
@@ -70,6 +72,20 @@ impl Clock {
         }
     }
 
+    /// Returns what the layers above keep for this clock; `init` creates it on first use.
+    pub(crate) fn service<S: Any + Send + Sync>(&self, init: fn() -> Arc<S>) -> Arc<S> {
+        static OF_SYSTEM: Service = Service::new();
+        let service = match self {
+            Self::System => &OF_SYSTEM,
+            Self::Test(clock) => &clock.0.service,
+        };
+        let service = Arc::clone(service.get_or_init(|| init()));
+        let Ok(service) = service.downcast() else {
+            unreachable!("a clock has one kind of service")
+        };
+        service
+    }
+
     /// Returns the time of day on this clock.
     pub(crate) fn wall_now(&self) -> SystemTime {
         match self {
@@ -114,8 +130,16 @@ pub(crate) fn system_now() -> Instant {
 #[derive(Debug, Clone)]
 pub struct TestClock(Arc<Shared>);
 
+// What others keep for it is behind locks that no user code runs under.
+impl UnwindSafe for TestClock {}
+impl RefUnwindSafe for TestClock {}
+
+/// A place for what a layer above keeps for a clock.
+type Service = OnceLock<Arc<dyn Any + Send + Sync>>;
+
 #[derive(Debug)]
 struct Shared {
+    service: Service,
     /// The time at which this clock starts; only differences to it matter.
     origin: Instant,
     /// The time of day at which it starts.
@@ -155,6 +179,7 @@ impl TestClock {
     #[must_use]
     pub fn starting_at(wall: SystemTime) -> Self {
         Self(Arc::new(Shared {
+            service: Service::new(),
             origin: backend::now(),
             wall_origin: wall,
             time: Mutex::new(Time::default()),

@@ -5,14 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::context::Captured;
+use super::limits::Limits;
 use crate::unwind::discard;
 
-/// The name, the priority and the attachment of a task.
+/// The name, the priority, the attachment and the time limits of a task.
 #[derive(Clone, Default)]
 pub(crate) struct Attributes {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) priority: i32,
     pub(crate) attachment: Option<Arc<dyn Any + Send + Sync>>,
+    pub(super) limits: Option<Limits>,
     /// Taken out when the task is built: its body has it from then on.
     pub(super) context: Option<Captured>,
 }
@@ -24,9 +26,11 @@ impl Attributes {
             name,
             priority,
             attachment,
+            limits,
             context,
         } = self;
-        name.is_none() && *priority == 0 && attachment.is_none() && context.is_none()
+        let named = name.is_some() || *priority != 0 || attachment.is_some();
+        !named && limits.is_none() && context.is_none()
     }
 }
 
@@ -46,6 +50,7 @@ impl fmt::Debug for Attributes {
         f.debug_struct("Attributes")
             .field("name", &self.name)
             .field("priority", &self.priority)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }

@@ -1,8 +1,9 @@
-//! The builder of tasks with a name, a priority, an attachment or a handle.
+//! The builder of tasks with a name, a priority, an attachment, time limits or a handle.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::attributes::Attributes;
 use super::body::{Body, Call, Once, Repeating, Scoped, WithInput};
@@ -12,6 +13,7 @@ use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::Header;
 use super::id::TaskId;
+use super::limits::{LimitOwner, Limits};
 use super::runnable::Runnable;
 use super::runnable_task::Task;
 use super::timer::{MaybeTimer, Repetition, Timer, TimerService};
@@ -114,18 +116,64 @@ impl TaskBuilder {
         context
     }
 
+    /// Sets until when the task may start. If it has not started then, it never will: its handle
+    /// reports [`Cancellation::Expired`](super::Cancellation::Expired), at once.
+    ///
+    /// The time is on the clock of the pool that the task is submitted to, or else of the current thread:
+    /// the machine's, unless a test has set another. Of a periodic task, no run starts later; one that
+    /// runs is not disturbed.
+    ///
+    /// What is called when a task ends, callbacks and wakers, is called on the timer thread of the
+    /// library if the task expires or [times out](Self::run_limit). If the system has no thread for
+    /// that, the limits are checked only where a thread is about to start the task.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use windlass::task::{Cancellation, Task};
+    ///
+    /// let late = Task::builder().deadline(Instant::now());
+    /// let (task, handle) = late.build_with_handle(|| unreachable!("it is too late"));
+    /// task.run();
+    /// assert_eq!(handle.cancellation(), Some(Cancellation::Expired));
+    /// # let _: windlass::TaskHandle<()> = handle;
+    /// ```
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.limits().deadline = Some(deadline);
+        self
+    }
+
+    /// Sets how long the task may wait to be started, from now on; a scheduled task, from when it is
+    /// due. Then it has expired as at its [`deadline`](Self::deadline), if it has one that is later.
+    ///
+    /// It does not apply to periodic tasks: see [`MissedRuns`](crate::scheduled::MissedRuns).
+    pub fn queue_limit(mut self, limit: Duration) -> Self {
+        self.limits().queue_limit = Some(limit);
+        self
+    }
+
+    /// Sets how long a run of the task may take. One that takes longer is
+    /// [interrupted](crate::interrupt), and the handle reports
+    /// [`Cancellation::TimedOut`](super::Cancellation::TimedOut), at once.
+    ///
+    /// A task that ignores the interrupt keeps running, and keeps its worker. A periodic task ends
+    /// with such a run.
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.limits().run_limit = Some(limit);
+        self
+    }
+
     /// Creates the task, without a handle.
     #[inline]
     pub fn build(mut self, body: impl FnOnce() + Send + 'static) -> Task {
         match self.take_context() {
-            None => Task::of_body(TaskId::next(), self.attributes, Call(body)),
+            None => self.without_handle(Call(body)),
             Some(context) => self.build_boxed(boxed(context, body)),
         }
     }
 
     // Bodies with a context are boxed, so that this is compiled once and not for each closure.
     fn build_boxed(self, body: BoxedBody<()>) -> Task {
-        Task::of_body(TaskId::next(), self.attributes, Call(body))
+        self.without_handle(Call(body))
     }
 
     /// Creates the task, and the handle to its value.
@@ -171,12 +219,11 @@ impl TaskBuilder {
         input: I,
         body: impl FnOnce(I) + Send + 'static,
     ) -> Task {
-        let (id, context) = (TaskId::next(), self.take_context());
-        match context {
-            None => Task::of_body(id, self.attributes, WithInput::new(input, body)),
+        match self.take_context() {
+            None => self.without_handle(WithInput::new(input, body)),
             Some(context) => {
                 let body = WithInput::new(input, boxed_with_input(context, body));
-                Task::of_body(id, self.attributes, body)
+                self.without_handle(body)
             }
         }
     }
@@ -218,8 +265,22 @@ impl TaskBuilder {
         timer: impl MaybeTimer,
     ) -> (Task, TaskHandle<T>) {
         let id = TaskId::next();
+        let is_limited = self.has_limits();
         let (runs, waits) = Cell::pair(Header::new(id, self.attributes), body, timer);
+        if is_limited {
+            runs.limit();
+        }
         (Task::of_half(id, runs), TaskHandle::new(waits.thin()))
+    }
+
+    #[inline]
+    fn without_handle(self, body: impl Body<()> + 'static) -> Task {
+        let id = TaskId::next();
+        if self.has_limits() {
+            let inner = Task::of_body(id, None, body);
+            return Task::detached(Header::new(id, self.attributes), inner);
+        }
+        Task::of_body(id, self.attributes, body)
     }
 
     /// Creates a task that can run any number of times, and its handle.
@@ -229,17 +290,57 @@ impl TaskBuilder {
         mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
         let context = self.take_context();
+        let is_limited = self.has_limits();
         let header = Header::new(TaskId::next(), self.attributes);
         let body = move || match &context {
             None => body(),
             Some(context) => context.run(&mut body),
         };
         let (runs, waits) = Cell::pair(header, Repeating(body), timer);
+        if is_limited {
+            runs.limit();
+        }
         (Arc::new(runs), TaskHandle::new(waits.thin()))
     }
 
     pub(super) fn into_attributes(self) -> Option<Arc<Attributes>> {
         self.attributes
+    }
+
+    /// Sets who counts the task if its time is up.
+    #[cold]
+    pub(crate) fn limit_owner(mut self, owner: Option<Arc<dyn LimitOwner>>) -> Self {
+        if owner.is_some() {
+            self.limits().owner = owner;
+        }
+        self
+    }
+
+    /// Sets the limits that it has not from a builder that has.
+    pub(crate) fn default_limits(mut self, defaults: &Self) -> Self {
+        let Some(all) = &mut self.attributes else {
+            self.attributes.clone_from(&defaults.attributes);
+            return self;
+        };
+        let limits = defaults.attributes.as_ref();
+        if let Some(default) = limits.and_then(|all| all.limits.as_ref()) {
+            let limits = Arc::make_mut(all).limits.get_or_insert_default();
+            limits.queue_limit = limits.queue_limit.or(default.queue_limit);
+            limits.run_limit = limits.run_limit.or(default.run_limit);
+            limits.owner.clone_from(&default.owner);
+        }
+        self
+    }
+
+    #[inline]
+    pub(crate) fn has_limits(&self) -> bool {
+        self.attributes
+            .as_ref()
+            .is_some_and(|all| all.limits.is_some())
+    }
+
+    fn limits(&mut self) -> &mut Limits {
+        self.attributes().limits.get_or_insert_default()
     }
 
     fn attributes(&mut self) -> &mut Attributes {

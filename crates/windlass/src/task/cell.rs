@@ -21,6 +21,8 @@ use super::cell_ref::{Counted, Ref, Table, TypedHead};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::head::Head;
 use super::header::Header;
+use super::limit_timer;
+use super::limits::LimitOwner;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::state::Snapshot;
 use super::timer::{MaybeTimer, Place, TimerView};
@@ -83,12 +85,12 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> 
     }
 }
 
-impl<T: Send, B: Body<T>, W: MaybeTimer> Ref<Cell<T, B, W>> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> {
     /// Runs the task and releases the reference.
     pub(super) fn run_and_release(self) -> RunOutcome {
         ThreadContext::with_current(|me| {
             if self.head().state.start(me.number()) == Started::Lost {
-                return RunOutcome::Skipped;
+                return self.run_if_limited();
             }
             let Some((outcome, ran)) = self.run_body() else {
                 return RunOutcome::Skipped;
@@ -170,13 +172,107 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     /// Runs `run` as the one runner, unless there is one or the task is done.
     fn as_runner<R>(&self, run: impl FnOnce(&ThreadContext) -> R) -> Option<R> {
         ThreadContext::with_current(|me| {
-            let started = self.head().state.start(me.number()) == Started::Won;
+            let started = match self.head().state.start(me.number()) {
+                Started::Won => true,
+                Started::Lost => self.start_limited(me),
+            };
             started.then(|| run(me))
         })
+    }
+
+    /// Runs a task that could not be started, if that is so because it has limits.
+    #[cold]
+    #[inline(never)]
+    fn run_if_limited(&self) -> RunOutcome {
+        if self.head().state().is_limited() {
+            self.run()
+        } else {
+            RunOutcome::Skipped
+        }
+    }
+
+    /// Becomes the runner of a task with limits, if it is not too late; sets the timer of the run.
+    #[cold]
+    fn start_limited(&self, me: &ThreadContext) -> bool {
+        let head = self.head();
+        if !head.state().is_limited() {
+            return false;
+        }
+        if limit_timer::limits_of(head).is_some_and(|(_, times)| times.is_too_late()) {
+            self.expire();
+            return false;
+        }
+        let started = head.state.start_limited(me.number()) == Started::Won;
+        if started {
+            limit_timer::begin_run(self.to_untyped());
+        }
+        started
+    }
+
+    /// Makes a new task one with limits, if its attributes have any.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn limit(&self) {
+        self.head().state.set_limited();
+        let due = self.timer.view().map(TimerView::due);
+        limit_timer::arm_new(self.to_untyped(), due, B::REPEATS);
+    }
+
+    /// Removes the timer of a task whose run or wait has ended, if it has limits.
+    fn disarm(&self) {
+        if self.head().state().is_limited() {
+            limit_timer::disarm(self.head());
+        }
+    }
+
+    /// Sets the timer of a task with limits.
+    fn arm_again(&self) {
+        if self.head().state().is_limited() {
+            limit_timer::arm_start(self.to_untyped());
+        }
+    }
+
+    fn with_limit_owner(&self, notify: impl FnOnce(&dyn LimitOwner)) {
+        let limits = limit_timer::limits_of(self.head());
+        if let Some(owner) = limits.and_then(|(limits, _)| limits.owner.as_deref()) {
+            ignore_panic(|| notify(owner));
+        }
+    }
+
+    /// Returns another reference to the cell.
+    fn to_untyped(&self) -> Ref<dyn Untyped> {
+        self.head().state.retain();
+        // SAFETY: cells are created as boxes, and the reference was just counted.
+        unsafe { Ref::from_raw(NonNull::from(self)) }
+    }
+
+    /// Cancels the task, unless it is done; calls `won` before anybody is woken.
+    fn cancel_then(&self, mode: CancelMode, reason: Cancellation, won: impl FnOnce()) -> bool {
+        let callbacks = match self.head().state.cancel(mode, reason) {
+            Cancelled::TooLate => {
+                self.head().await_claimer();
+                return false;
+            }
+            Cancelled::Unstarted { awaited } => {
+                won();
+                self.wake_and_drop_body(awaited)
+            }
+            Cancelled::Running { awaited, runner } => {
+                won();
+                if mode == CancelMode::Interrupt {
+                    let id = self.head().header().id().as_u64();
+                    self.head()
+                        .interrupt_runner(runner, |runner| runner.interrupt_task(id));
+                }
+                self.head().wake_if(awaited)
+            }
+        };
+        self.notify_cancelled(callbacks);
+        true
     }
 
     fn take_content(&self) -> Option<Content<T, B>> {
@@ -248,6 +344,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     /// Notifies the pool and calls the callbacks of a task that was cancelled, after the runner was
     /// interrupted and the waiters woken: both may take their time.
     fn notify_cancelled(&self, callbacks: Callbacks) {
+        self.disarm();
         if let Some(timer) = self.timer.view() {
             ignore_panic(|| timer.notify_cancelled());
         }
@@ -278,7 +375,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     }
 }
 
-impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     /// Returns the outcome of a task that is done and was not cancelled, in place.
     fn outcome_in_place(&self, state: Snapshot) -> Option<&Result<T, Failure>> {
         if state.is_claimed() {
@@ -297,10 +394,11 @@ impl<T: Send + 'static, B: Body<T>, W: MaybeTimer> Cell<T, B, W> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn run(&self) -> RunOutcome {
         let ran = self.as_runner(|me| {
             let (outcome, ran) = self.run_body()?;
+            self.disarm();
             (self.finish(me, outcome, RunnerRef::Keep) != Finished::Lost).then_some(ran)
         });
         ran.flatten().unwrap_or(RunOutcome::Skipped)
@@ -311,6 +409,8 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
             let mut body = self.take_body()?;
             let outcome = catch(|| body.run_again());
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+            // Before the end of the run is published: the next run has a timer of its own.
+            self.disarm();
             if let Err(failure) = outcome {
                 discard(body);
                 let outcome = Err(failure.clone());
@@ -319,6 +419,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
             }
             self.put_content(Content::Body(body));
             if self.head().state.reset() == Reset::Queued {
+                self.arm_again();
                 return Some(RunOutcome::Completed);
             }
             discard(self.take_content());
@@ -330,23 +431,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     }
 
     fn cancel(&self, mode: CancelMode, reason: Cancellation) -> bool {
-        let callbacks = match self.head().state.cancel(mode, reason) {
-            Cancelled::TooLate => {
-                self.head().await_claimer();
-                return false;
-            }
-            Cancelled::Unstarted { awaited } => self.wake_and_drop_body(awaited),
-            Cancelled::Running { awaited, runner } => {
-                if mode == CancelMode::Interrupt {
-                    let id = self.head().header().id().as_u64();
-                    self.head()
-                        .interrupt_runner(runner, |runner| runner.interrupt_task(id));
-                }
-                self.head().wake_if(awaited)
-            }
-        };
-        self.notify_cancelled(callbacks);
-        true
+        self.cancel_then(mode, reason, || ())
     }
 
     fn abandon(&self) {
@@ -361,6 +446,7 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     fn fail(&self, failure: Failure) -> bool {
         let finished = self.as_runner(|me| {
             discard(self.take_content());
+            self.disarm();
             self.finish(me, Err(failure), RunnerRef::Keep)
         });
         finished.is_some_and(|finished| finished != Finished::Lost)
@@ -387,7 +473,22 @@ impl<T: Send, B: Body<T>, W: MaybeTimer> Runnable for Cell<T, B, W> {
     }
 }
 
-impl<T: Send, B: Body<T>, W: MaybeTimer> Untyped for Cell<T, B, W> {}
+impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Untyped for Cell<T, B, W> {
+    fn expire(&self) {
+        let Withdrawn::Won { awaited } = self.head().state.withdraw(Cancellation::Expired) else {
+            return;
+        };
+        self.with_limit_owner(|owner| owner.task_expired());
+        let callbacks = self.wake_and_drop_body(awaited);
+        self.notify_cancelled(callbacks);
+    }
+
+    fn time_out(&self) {
+        self.cancel_then(CancelMode::Interrupt, Cancellation::TimedOut, || {
+            self.with_limit_owner(|owner| owner.task_timed_out());
+        });
+    }
+}
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Cell<T, B, W> {
     fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
@@ -451,6 +552,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Ce
         // SAFETY: the claim was won, and the result is published next.
         unsafe { self.head().header().completion().put(Box::new(outcome)) };
         let Published { awaited } = self.head().state.publish(kind);
+        self.disarm();
         self.head().call(if claimed == Claimed::Running {
             self.head().wake_if(awaited)
         } else {

@@ -22,6 +22,9 @@ use super::timer::Place;
 
 /// A value that can be stored in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
+    /// Whether it is a task with a cell and without a handle.
+    const IS_DETACHED: bool = false;
+
     /// Runs it.
     fn run(self) -> RunOutcome;
 
@@ -52,6 +55,16 @@ pub(super) trait Erase: Send + 'static {
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
     where
         Self: Sized;
+
+    /// Returns whether such a value has an input of type `I`, where `place` is an `Option<I>`, as long as
+    /// it has not started.
+    fn has_input(place: &dyn Any) -> bool
+    where
+        Self: Sized,
+    {
+        let _ = place;
+        false
+    }
 }
 
 type Words = [MaybeUninit<usize>; 3];
@@ -64,9 +77,11 @@ struct VTable {
     cell: unsafe fn(*const Words) -> Option<NonNull<dyn Runnable>>,
     take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
+    has_input: fn(&dyn Any) -> bool,
     /// Whether the value takes one word.
     is_one_word: bool,
     may_have_header: bool,
+    is_detached: bool,
 }
 
 /// The value and its virtual functions.
@@ -139,6 +154,16 @@ impl Erased {
         } else {
             Err(ManuallyDrop::into_inner(this))
         }
+    }
+
+    /// Returns the function that tells whether such a value has an input; see [`Erase::has_input`].
+    pub(super) const fn has_input(&self) -> fn(&dyn Any) -> bool {
+        self.vtable.has_input
+    }
+
+    /// Returns whether it is a task with a cell and without a handle.
+    pub(super) const fn is_detached(&self) -> bool {
+        self.vtable.is_detached
     }
 
     #[inline]
@@ -306,6 +331,8 @@ impl<R: Erase> Table<R> {
         cell: Self::cell,
         take_input: Self::take_input,
         place: Self::place,
+        has_input: R::has_input,
+        is_detached: R::IS_DETACHED,
         is_one_word: size_of::<R>() <= size_of::<usize>(),
         may_have_header: R::MAY_HAVE_HEADER,
     };

@@ -55,7 +55,8 @@ pub enum Cancellation {
     Shutdown,
     /// Its pool was dropped.
     PoolDropped,
-    /// It was not done within the limit of an `invoke_…_timeout`.
+    /// It was not done within the limit of an `invoke_…_timeout`, or a run took longer than its
+    /// [`run_limit`](super::TaskBuilder::run_limit).
     TimedOut,
     /// Another task of an `invoke_any` completed first.
     Superseded,
@@ -71,10 +72,15 @@ pub enum Cancellation {
     Parent,
     /// Its token was cancelled.
     Token,
+    /// Its [`deadline`](super::TaskBuilder::deadline) or its
+    /// [`queue_limit`](super::TaskBuilder::queue_limit) passed before it was started.
+    Expired,
+    /// Its pool sheds load, since tasks wait too long; see `pool::Codel`.
+    Shed,
 }
 
 impl Cancellation {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::Requested,
         Self::Rejected,
         Self::Discarded,
@@ -92,6 +98,8 @@ impl Cancellation {
         Self::Sibling,
         Self::Parent,
         Self::Token,
+        Self::Expired,
+        Self::Shed,
     ];
 
     /// How many bits a [`code`](Self::code) takes.
@@ -221,6 +229,8 @@ impl fmt::Display for Cancellation {
             Self::Sibling => "another task of its group failed",
             Self::Parent => "the task that submitted it was cancelled",
             Self::Token => "its token was cancelled",
+            Self::Expired => "its time was up before it was started",
+            Self::Shed => "its pool sheds load",
         })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::attributes::Attributes;
 use super::completion::Completion;
 use super::id::TaskId;
+use super::limits::LimitTimes;
 use super::timestamp;
 use super::waiters::Waiters;
 use crate::sync::OnceBox;
@@ -24,6 +25,8 @@ pub(crate) struct Header(OnceBox<Rare>);
 struct Rare {
     id: TaskId,
     attributes: Option<Arc<Attributes>>,
+    /// The times of a task with limits.
+    limit_times: Option<Box<LimitTimes>>,
     queued_at: QueuedAt,
     waiters: Waiters,
     completion: Completion,
@@ -31,8 +34,10 @@ struct Rare {
 
 impl Rare {
     fn new(id: TaskId, attributes: Option<Arc<Attributes>>) -> Self {
+        let limits = attributes.as_ref().and_then(|all| all.limits.as_ref());
         Self {
             id,
+            limit_times: limits.map(|limits| Box::new(LimitTimes::new(limits))),
             attributes,
             queued_at: QueuedAt::default(),
             waiters: Waiters::default(),
@@ -106,6 +111,10 @@ impl Header {
     /// Returns the attributes, which can outlive the task.
     pub(super) fn attributes(&self) -> Option<&Arc<Attributes>> {
         self.rare()?.attributes.as_ref()
+    }
+
+    pub(super) fn limit_times(&self) -> Option<&LimitTimes> {
+        self.rare()?.limit_times.as_deref()
     }
 
     pub(crate) fn attachment(&self) -> Option<&(dyn Any + Send + Sync)> {

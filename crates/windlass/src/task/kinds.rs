@@ -82,6 +82,9 @@ impl<B: Body<()> + 'static> Erase for Inline<B> {
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
+    fn has_input(place: &dyn Any) -> bool {
+        B::has_input(place)
+    }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         self.0.take_input(place).map_err(Self)
     }
@@ -104,6 +107,9 @@ impl<B: Body<()> + 'static> Erase for Recycled<B> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         None
+    }
+    fn has_input(place: &dyn Any) -> bool {
+        B::has_input(place)
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         if !B::has_input(place) {
@@ -132,6 +138,9 @@ impl<B: Body<()> + 'static> Erase for Boxed<B> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         None
+    }
+    fn has_input(place: &dyn Any) -> bool {
+        B::has_input(place)
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         (*self.0)

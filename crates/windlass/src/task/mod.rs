@@ -20,8 +20,9 @@
 //   error         `ExecutionError`, `Cancellation`, `Failure`
 //   context       what is captured at submission, and entered around the body
 //   tracing_span  the current span of `tracing` as context
-//   attributes    name, priority, attachment, context
 //   timestamp     times as numbers
+//   limits        how late a task may start, and how long it may run
+//   attributes    name, priority, attachment, limits, context
 //   recycler      blocks of memory, recycled between threads
 //   recycled_box  a closure in such a block
 //   transition    the arguments and outcomes of the transitions of the state word
@@ -35,11 +36,13 @@
 //   body          the code of a task
 //   head          the untyped part of a cell: state, runner, waiting
 //   cell_ref      a counted reference to a cell
+//   limit_timer   the timers of tasks with limits
 //   cell          body, then result
 //   erased        a runnable value in three words
 //   kinds         what a task can be: inline, boxed, half of a cell
 //   runnable_task `Task`
 //   timed_task    a task with a timer, in two words
+//   detached      a task with limits and without a handle
 //   handle_methods, control, shared, handle    the handles
 //   builder       `TaskBuilder`
 //   propagation   the sources of context of a pool
@@ -59,6 +62,7 @@ mod cell_ref;
 mod completion;
 mod context;
 mod control;
+mod detached;
 mod erased;
 mod error;
 mod future_task;
@@ -68,6 +72,8 @@ mod head;
 mod header;
 mod id;
 mod kinds;
+mod limit_timer;
+mod limits;
 #[cfg(test)]
 mod models;
 mod propagation;
@@ -108,6 +114,7 @@ pub(crate) use handle_methods::{
 };
 pub(crate) use head::{Head, WaitHelper};
 pub(crate) use header::Header;
+pub(crate) use limits::LimitOwner;
 pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;

@@ -76,7 +76,13 @@ where
 }
 
 /// A cell without the type of its result.
-pub(crate) trait Untyped: Runnable {}
+pub(crate) trait Untyped: Runnable {
+    /// Cancels the task, unless it has started or is done: it is too late to start it.
+    fn expire(&self);
+
+    /// Cancels and interrupts the task, unless it is done: its run takes too long.
+    fn time_out(&self);
+}
 
 /// A cell with a result of type `T`.
 pub(crate) trait Awaitable<T>: Runnable {

@@ -169,7 +169,18 @@ impl Task {
     /// Returns whether the task has a handle, which receives its value or its failure.
     #[must_use]
     pub fn has_handle(&self) -> bool {
-        self.erased.cell().is_some()
+        self.erased.cell().is_some() && !self.erased.is_detached()
+    }
+
+    /// Returns whether its time was up before it was started.
+    pub(crate) fn is_expired(&self) -> bool {
+        let cell = self.erased.cell();
+        cell.is_some_and(|cell| cell.state().cancellation() == Some(Cancellation::Expired))
+    }
+
+    /// Returns from when on it is too late to start it.
+    pub(crate) fn expires_at(&self) -> Option<Instant> {
+        self.header()?.limit_times()?.expires_at()
     }
 
     /// Drops the task unrun; its handle, if it has one, reports the reason.

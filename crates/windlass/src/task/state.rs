@@ -47,8 +47,11 @@ const AWAITED: u64 = 1 << 5;
 const CLAIMED: u64 = 1 << 6;
 /// The handle cancels the task when it is dropped.
 const CANCEL_ON_DROP: u64 = 1 << 7;
+/// The task has time limits, which [`State::start_limited`] is called for. With this bit in the word a
+/// task without limits pays nothing for them.
+const LIMITED: u64 = 1 << 8;
 /// With `CANCELLED`: the code of the reason, in the bits from here on.
-const REASON_SHIFT: u32 = 8;
+const REASON_SHIFT: u32 = 9;
 /// The code of the reason with which the task is cancelled if it is dropped unrun, in the bits from
 /// here on.
 const DROP_REASON_SHIFT: u32 = REASON_SHIFT + Cancellation::CODE_BITS;
@@ -105,6 +108,9 @@ impl Snapshot {
     pub(super) const fn is_awaited(self) -> bool {
         self.0 & AWAITED != 0
     }
+    pub(super) const fn is_limited(self) -> bool {
+        self.0 & LIMITED != 0
+    }
     pub(super) const fn is_cancelled_on_drop(self) -> bool {
         self.0 & CANCEL_ON_DROP != 0
     }
@@ -144,14 +150,25 @@ impl State {
         Snapshot(self.0.load(Ordering::Acquire))
     }
 
-    /// Becomes the runner, if there is none and the task is not done; `runner` is the number of the
-    /// thread's context.
+    /// Becomes the runner, if there is none and the task is not done and has no limits; `runner` is the
+    /// number of the thread's context.
     #[inline]
     pub(super) fn start(&self, runner: u32) -> Started {
-        let running = RUNNING | (u64::from(runner) << RUNNER_SHIFT);
         // A guess, mostly right, instead of a load: the load would fetch the cache line once more.
-        let mut now = SUBMITTED;
-        while now & (RUNNING | DONE | CLAIMED) == 0 {
+        self.start_unless(RUNNING | DONE | CLAIMED | LIMITED, SUBMITTED, runner)
+    }
+
+    /// Becomes the runner of a task with limits, as [`start`](Self::start) of one without. The caller has
+    /// checked that it is not too late.
+    pub(super) fn start_limited(&self, runner: u32) -> Started {
+        self.start_unless(RUNNING | DONE | CLAIMED, SUBMITTED | LIMITED, runner)
+    }
+
+    #[inline]
+    fn start_unless(&self, prevented_by: u64, guess: u64, runner: u32) -> Started {
+        let running = RUNNING | (u64::from(runner) << RUNNER_SHIFT);
+        let mut now = guess;
+        while now & prevented_by == 0 {
             match self.0.compare_exchange_weak(
                 now,
                 now | running,
@@ -281,6 +298,11 @@ impl State {
                 let others = now & !(CODE_MASK << DROP_REASON_SHIFT);
                 Some(others | (reason.code() << DROP_REASON_SHIFT))
             });
+    }
+
+    /// Records that the task has limits.
+    pub(super) fn set_limited(&self) {
+        self.0.fetch_or(LIMITED, Ordering::Relaxed);
     }
 
     /// Sets whether the handle cancels the task when it is dropped.

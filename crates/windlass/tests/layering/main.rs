@@ -28,7 +28,7 @@ use source::{Crate, Role};
 const LAYERS: &[&[&str]] = &[
     &["sync", "unwind"],
     &["interrupt"],
-    &["waiting"],
+    &["expiry", "waiting"],
     &["queue", "task", "termination", "thread_factory"],
     &["times"],
     &["executor"],

@@ -1,0 +1,89 @@
+//! Counts the tasks of a pool whose time was up, and those that it has shed.
+
+use std::sync::Arc;
+
+use super::blocked::Blocked;
+use super::task_count::TaskCount;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::clock::{Clock, TestClock};
+use crate::task::LimitOwner;
+
+/// The tasks of a pool whose time was up. Shared by the pool and its tasks with limits.
+#[derive(Debug, Default)]
+pub(crate) struct LimitCounts {
+    expired: AtomicU64,
+    timed_out: AtomicU64,
+    shed: AtomicU64,
+    /// Whether a task has expired since the queue was searched for such tasks. Written before blocked
+    /// submitters are nudged, and read by a submitter that has registered itself: so an expired task
+    /// makes room, whichever comes first.
+    has_expired: AtomicBool,
+    blocked: Blocked,
+    task_count: Arc<TaskCount>,
+    clock: Clock,
+}
+
+impl LimitCounts {
+    /// Creates the counts of a pool that is built on the current thread.
+    pub(super) fn new() -> Self {
+        Self {
+            clock: Clock::current(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Returns the last task count of the pool, which falls when a task is shed.
+    pub(super) const fn task_count(&self) -> &Arc<TaskCount> {
+        &self.task_count
+    }
+
+    pub(crate) fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn timed_out(&self) -> u64 {
+        self.timed_out.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn shed(&self) -> u64 {
+        self.shed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_shed(&self) {
+        self.shed.fetch_add(1, Ordering::Relaxed);
+        self.task_count.invalidate();
+    }
+
+    pub(super) const fn blocked(&self) -> &Blocked {
+        &self.blocked
+    }
+
+    /// Returns whether a task has expired since the last call.
+    #[inline]
+    pub(super) fn take_has_expired(&self) -> bool {
+        self.has_expired.load(Ordering::SeqCst) && self.has_expired.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl LimitOwner for LimitCounts {
+    fn test_clock(&self) -> Option<TestClock> {
+        match &self.clock {
+            Clock::System => None,
+            Clock::Test(clock) => Some(clock.clone()),
+        }
+    }
+
+    fn task_expired(&self) {
+        self.expired.fetch_add(1, Ordering::Relaxed);
+        self.has_expired.store(true, Ordering::SeqCst);
+        self.blocked.nudge_all();
+    }
+
+    fn task_timed_out(&self) {
+        self.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,145 @@
+//! The queue of a pool that sheds tasks: another queue, and the control law of CoDel at its head.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::codel::{Codel, ControlLaw, Verdict};
+use super::limits::LimitCounts;
+use super::work_queue::WorkQueue;
+use crate::interrupt::Interrupted;
+use crate::queue::{BlockingQueue, CapacityError, PutError, Waiting};
+use crate::sync::{Deadline, Mutex};
+use crate::task::{Cancellation, Task};
+
+/// A queue that sheds tasks while they wait too long.
+///
+/// Whoever takes a task from it to run it judges the task. What is removed otherwise, by a drain or a
+/// purge, is not judged.
+pub(super) struct ShedQueue {
+    inner: WorkQueue,
+    law: Mutex<ControlLaw>,
+    counts: Arc<LimitCounts>,
+}
+
+impl ShedQueue {
+    pub(super) fn new(inner: WorkQueue, codel: Codel, counts: &Arc<LimitCounts>) -> Self {
+        Self {
+            inner,
+            law: Mutex::new(ControlLaw::new(codel)),
+            counts: Arc::clone(counts),
+        }
+    }
+
+    fn stamped(&self, task: Task) -> Task {
+        task.set_queued_at(self.counts.clock().now())
+    }
+
+    /// Returns the task, unless it is shed.
+    fn judged(&self, task: Task) -> Option<Task> {
+        let Some(queued_at) = task.queued_at().filter(|_| !task.is_cancelled()) else {
+            return Some(task);
+        };
+        let has_others = !self.inner.is_empty();
+        let now = self.counts.clock().now();
+        let waited = now.saturating_duration_since(queued_at);
+        let verdict = self.law.lock().judge(now, waited, has_others);
+        if verdict == Verdict::Keep {
+            return Some(task);
+        }
+        self.counts.count_shed();
+        task.abandon(Cancellation::Shed);
+        None
+    }
+}
+
+impl BlockingQueue<Task> for ShedQueue {
+    fn offer(&self, task: Task) -> Result<(), PutError<Task>> {
+        self.inner.offer(self.stamped(task))
+    }
+
+    fn offer_timeout(&self, task: Task, timeout: Duration) -> Result<(), PutError<Task>> {
+        self.inner.offer_timeout(self.stamped(task), timeout)
+    }
+
+    fn put(&self, task: Task) -> Result<(), PutError<Task>> {
+        self.inner.put(self.stamped(task))
+    }
+
+    fn poll(&self) -> Option<Task> {
+        loop {
+            if let Some(task) = self.judged(self.inner.poll()?) {
+                return Some(task);
+            }
+        }
+    }
+
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<Task>, Interrupted> {
+        let deadline = Deadline::after(timeout);
+        let mut left = timeout;
+        loop {
+            let Some(task) = self.inner.poll_timeout(left)? else {
+                return Ok(None);
+            };
+            if let Some(task) = self.judged(task) {
+                return Ok(Some(task));
+            }
+            left = deadline.remaining().unwrap_or(timeout);
+        }
+    }
+
+    fn take(&self) -> Result<Task, Interrupted> {
+        loop {
+            if let Some(task) = self.judged(self.inner.take()?) {
+                return Ok(task);
+            }
+        }
+    }
+
+    fn drain(&self, max: usize) -> Vec<Task> {
+        self.inner.drain(max)
+    }
+
+    fn drain_all(&self) -> Vec<Task> {
+        self.inner.drain_all()
+    }
+
+    fn remove_first(&self, wanted: &mut dyn FnMut(&Task) -> bool) -> Option<Task> {
+        self.inner.remove_first(wanted)
+    }
+
+    fn retain(&self, keep: &mut dyn FnMut(&Task) -> bool) -> Vec<Task> {
+        self.inner.retain(keep)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Task)) {
+        self.inner.for_each(f);
+    }
+
+    fn peek(&self, f: &mut dyn FnMut(&Task)) {
+        self.inner.peek(f);
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn remaining_capacity(&self) -> Option<usize> {
+        self.inner.remaining_capacity()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        self.inner.set_capacity(capacity)
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        self.inner.waiting()
+    }
+
+    fn is_interruptible(&self) -> bool {
+        self.inner.is_interruptible()
+    }
+}
