@@ -18,7 +18,7 @@ GET /index.html 200 11";
 fn main() -> Result<(), Box<dyn Error>> {
     let pool = executors::fixed_thread_pool(2)?;
     let lines: Vec<&str> = LOG.lines().collect();
-    let mut slow = Vec::new();
+    let mut slow: Vec<&str> = Vec::new();
 
     // Handles with results; and a closure that changes a local variable, which the scope gives back.
     let (gets, posts) = pool.scope(|s| {
