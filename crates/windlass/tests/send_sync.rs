@@ -20,13 +20,14 @@ use windlass::queue::{
 };
 use windlass::scheduled::{Period, QueuedTask, ScheduledHandle};
 use windlass::task::{
-    Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task, TaskBuilder,
-    TaskControl, TaskHandle, TaskId, TaskState,
+    CancelToken, Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task,
+    TaskBuilder, TaskControl, TaskHandle, TaskId, TaskState,
 };
 use windlass::testing::{DropCounter, DropToken, Gate, Latch};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{CompletionService, InvokeError, ThreadPoolExecutor};
 use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
+use windlass::{RejectedSpawn, Scope, ScopeCounts, ScopedHandle, TaskGroup};
 use windlass::{ScheduledExecutorService, ScheduledThreadPoolExecutor};
 
 const fn is_send<T: Send + ?Sized>() {}
@@ -90,7 +91,9 @@ fn tasks_and_handles_can_be_shared_whatever_they_carry() {
     is_send_and_sync::<TaskHandle<Value>>();
     is_send_and_sync::<SharedHandle<u32>>();
     is_send_and_sync::<FutureTask<u32>>();
-    is_send_and_sync::<TaskControl>();
+    is_send_and_sync::<(TaskControl, CancelToken)>();
+    is_send_and_sync::<(Scope<'_, '_>, ScopedHandle<'_, Value>, ScopeCounts)>();
+    is_send_and_sync::<(TaskGroup<'_, ThreadPoolExecutor>, RejectedSpawn<u32>)>();
     is_send_and_sync::<TaskBuilder>();
     is_send_and_sync::<(TaskId, TaskState, Cancellation, Failure)>();
 }

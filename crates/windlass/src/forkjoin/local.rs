@@ -475,7 +475,7 @@ impl Local {
                     self.interrupt_if_stopping();
                 }
                 let _shown = self.show(task.id().as_u64());
-                task.run();
+                task.run_at_top();
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::invoke::InvokeError;
@@ -10,7 +11,7 @@ use super::members::{JoinPolicy, Members};
 use super::scope::{self, Scope};
 use crate::executor::Executor;
 use crate::sync::{Deadline, available_parallelism};
-use crate::task::Failure;
+use crate::task::{self, CancelToken, Failure, Registration};
 
 /// The options of a [`Scope`]: its tasks are cancelled together, by the first failure, by the first
 /// success, or by a time limit.
@@ -40,6 +41,7 @@ pub struct TaskGroup<'env, E: ?Sized> {
     policy: JoinPolicy,
     timeout: Option<Duration>,
     in_flight: Option<usize>,
+    tokens: Vec<CancelToken>,
 }
 
 impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
@@ -49,6 +51,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
             policy: JoinPolicy::All,
             timeout: None,
             in_flight: None,
+            tokens: Vec::new(),
         }
     }
 
@@ -57,7 +60,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
     ///
     /// [`Scope::join`] returns the failure. A panic of the body of the scope counts as one.
     #[doc(alias = "ShutdownOnFailure")]
-    pub const fn fail_fast(mut self) -> Self {
+    pub fn fail_fast(mut self) -> Self {
         self.policy = JoinPolicy::FailFast;
         self
     }
@@ -68,7 +71,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
     /// [`Scope::join_first`] returns the value.
     #[doc(alias = "ShutdownOnSuccess")]
     #[doc(alias = "anySuccessfulResultOrThrow")]
-    pub const fn first_success(mut self) -> Self {
+    pub fn first_success(mut self) -> Self {
         self.policy = JoinPolicy::FirstSuccess;
         self
     }
@@ -81,14 +84,29 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
     /// scope. A task whose turn comes after it does not start. No wait ends before the closures of the
     /// scope do: a task that ignores its interrupt holds the scope up.
     #[doc(alias = "withTimeout")]
-    pub const fn timeout(mut self, timeout: Duration) -> Self {
+    pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
+    /// Lets the token cancel the tasks, in addition to others that were set before.
+    pub fn cancelled_by(mut self, token: &CancelToken) -> Self {
+        self.tokens.push(token.clone());
+        self
+    }
+
+    /// Lets the task that this code is part of, if there is one, cancel the tasks of the group with it, as
+    /// [`Parent`](crate::task::Cancellation::Parent).
+    pub fn as_child(self) -> Self {
+        match task::current() {
+            Some(parent) => self.cancelled_by(&parent.token()),
+            None => self,
+        }
+    }
+
     /// Sets how many items [`map`](Self::map) submits before it waits for the first of them; zero counts
     /// as one. The default is four for each core.
-    pub const fn in_flight(mut self, limit: usize) -> Self {
+    pub fn in_flight(mut self, limit: usize) -> Self {
         self.in_flight = Some(limit);
         self
     }
@@ -112,6 +130,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         let members = Members::new(self.policy, self.deadline());
+        let _links = self.link(&members);
         scope::run(&self.executor, &members, body)
     }
 
@@ -119,7 +138,8 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
     ///
     /// Items are taken from the iterator as they are submitted, and no more than
     /// [`in_flight`](Self::in_flight) of them are submitted and not returned at any time. If the executor is
-    /// saturated meanwhile, the next item waits until one of them is done. The first panic cancels the rest.
+    /// saturated meanwhile, the next item waits until one of them is done. The first panic cancels the rest,
+    /// whatever the policy of the group.
     ///
     /// ```
     /// use windlass::prelude::*;
@@ -169,8 +189,17 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
         let default = || 4 * available_parallelism();
         let limit = self.in_flight.unwrap_or_else(default).max(1);
         let members = Members::new(JoinPolicy::FailFast, self.deadline());
-        let items = items.into_iter();
+        let (items, _links) = (items.into_iter(), self.link(&members));
         scope::run(&self.executor, &members, |s| map(s, items, limit, f))
+    }
+
+    /// Lets the tokens cancel the tasks until the result is dropped.
+    fn link(&self, members: &Arc<Members>) -> Vec<Registration> {
+        let link = |token: &CancelToken| {
+            let members = Arc::clone(members);
+            token.register(move |signal| members.cancel(signal.mode, signal.reason))
+        };
+        self.tokens.iter().filter_map(link).collect()
     }
 
     fn deadline(&self) -> Deadline {

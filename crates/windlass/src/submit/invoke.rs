@@ -10,7 +10,7 @@ use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
 use crate::task::{
-    CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle, wait_helper,
+    CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle, suspended, wait_helper,
 };
 
 /// Why an `invoke_…` method or a `map` of [`Submit`](crate::Submit) has no result.
@@ -193,7 +193,7 @@ fn next_done<T: Send + 'static>(
     };
     // A worker runs its own submissions, the newest first, instead of waiting for them.
     for handle in handles.iter().rev() {
-        helper.help(handle.head());
+        suspended(|| helper.help(handle.head()));
         if let finished @ Some(_) = done.poll() {
             return Ok(finished);
         }

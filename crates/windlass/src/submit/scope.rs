@@ -382,7 +382,7 @@ mod models {
     use crate::executor::{Executor, RejectedExecution};
     use crate::submit::Submit;
     use crate::sync::{Mutex, UnsafeCell, model, thread};
-    use crate::task::{Cancellation, ExecutionError, Failure, Task};
+    use crate::task::{Cancellation, ExecutionError, Failure, Task, TaskControl};
 
     /// An executor whose tasks other threads of the model take.
     #[derive(Default, Clone)]
@@ -408,27 +408,33 @@ mod models {
     }
 
     /// The closure writes the cell, and so does the owner of the scope afterwards. Only the end of the
-    /// scope orders these accesses: a scope that returns too early is a data race.
-    fn use_after_scope(interfere: impl Fn(Option<Task>) -> Option<Task> + Send + Clone + 'static) {
+    /// scope orders these accesses: a scope that returns too early is a data race. Meanwhile another thread
+    /// has the task, and keeps what `interfere` returns.
+    fn use_after_scope(
+        canceller: impl FnOnce(TaskControl) -> Option<thread::JoinHandle<bool>>,
+        interfere: impl FnOnce(Task) -> Option<Task> + Send + 'static,
+    ) {
         let (stack, mut cell) = (Stack::default(), UnsafeCell::new(()));
         let borrowed = &mut cell;
-        let threads = stack.scope(|s| {
+        let (canceller, keeper) = stack.scope(|s| {
             let task = s.spawn(move || borrowed.with_mut(|_| ())).unwrap();
-            let (control, stack) = (task.control(), stack.clone());
-            let canceller = spawn(move || control.cancel());
-            (canceller, spawn(move || interfere(stack.pop())))
+            let theirs = stack.pop().unwrap();
+            (canceller(task.control()), spawn(move || interfere(theirs)))
         });
         cell.with_mut(|_| ());
-        threads.0.join().unwrap();
-        drop(threads.1.join().unwrap());
+        drop(keeper.join().unwrap());
+        if let Some(canceller) = canceller {
+            canceller.join().unwrap();
+        }
     }
 
     /// WL-124
     #[test]
     fn a_scope_returns_after_a_closure_that_runs_though_its_task_is_cancelled() {
         model(|| {
-            use_after_scope(|task| {
-                task.into_iter().for_each(Task::run);
+            let cancel = |task: TaskControl| Some(spawn(move || task.cancel()));
+            use_after_scope(cancel, |task| {
+                task.run();
                 None
             });
         });
@@ -438,11 +444,13 @@ mod models {
     #[test]
     fn a_task_that_is_returned_and_kept_has_no_closure_when_the_scope_returns() {
         model(|| {
-            use_after_scope(|task| {
-                let kept = task.as_ref();
-                kept.inspect(|task| task.set_drop_reason(Cancellation::Drained));
-                task
-            });
+            use_after_scope(
+                |_| None,
+                |task| {
+                    task.set_drop_reason(Cancellation::Drained);
+                    Some(task)
+                },
+            );
         });
     }
 
@@ -469,14 +477,14 @@ mod models {
         model(|| {
             let stack = Stack::default();
             let (joined, worker) = stack.group().fail_fast().scope(|s| {
-                // Nobody runs this one.
-                let other = s.spawn(|| ()).unwrap();
                 let fails = s.spawn_fallible(|| Err::<(), _>(Failure::from_error("no")));
                 drop(fails.unwrap());
-                let task = stack.pop();
-                let worker = spawn(move || task.into_iter().for_each(Task::run));
+                let task = stack.pop().unwrap();
+                let worker = spawn(move || task.run());
                 let joined = s.join();
-                assert_eq!(other.cancellation(), Some(Cancellation::Sibling));
+                // Nobody runs this one.
+                let late = s.spawn(|| ()).unwrap();
+                assert_eq!(late.cancellation(), Some(Cancellation::Sibling));
                 (joined, worker)
             });
             let failure = joined.unwrap_err().into_failure().unwrap();

@@ -10,7 +10,7 @@ use super::rejected_spawn::RejectedSpawn;
 use super::scope::Scope;
 use super::scoped_handle::ScopedHandle;
 use crate::executor::{Executor, RejectedExecution};
-use crate::task::{Failure, Task, TaskBuilder, TaskHandle, TaskId};
+use crate::task::{CancelToken, Failure, Task, TaskBuilder, TaskHandle, TaskId};
 
 /// A submission to an executor with options for its task: a name, a priority, an attachment, time
 /// limits.
@@ -112,6 +112,38 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
     /// ```
     pub fn run_limit(self, limit: Duration) -> Self {
         self.map(|task| task.run_limit(limit))
+    }
+
+    /// Lets the token cancel the task, in addition to others that were set before.
+    ///
+    /// A task with a handle is cancelled at once, as through its handle. One that is submitted with
+    /// [`execute`](Self::execute) has none: it does not start, and one that has started is not disturbed.
+    pub fn cancelled_by(self, token: &CancelToken) -> Self {
+        self.map(|task| task.cancelled_by(token))
+    }
+
+    /// Lets the task that this code is part of, if there is one, cancel the new task with it, as
+    /// [`Parent`](crate::task::Cancellation::Parent), and interrupt it if it runs.
+    ///
+    /// If that task ends in another way, the new one goes on.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use windlass::prelude::*;
+    /// use windlass::task::CancelToken;
+    ///
+    /// let pool = Arc::new(executors::fixed_thread_pool(2).unwrap());
+    /// let (inner, waits) = (Arc::clone(&pool), CancelToken::new());
+    /// let parent = pool.submit(move || {
+    ///     let child = inner.task().as_child().submit(move || waits.wait()).unwrap();
+    ///     child.join()
+    /// });
+    /// let parent = parent.unwrap();
+    /// parent.cancel(); // the child is cancelled with it: no thread of the pool waits any more
+    /// pool.close();
+    /// ```
+    pub fn as_child(self) -> Self {
+        self.map(TaskBuilder::as_child)
     }
 
     fn map(mut self, change: impl FnOnce(TaskBuilder) -> TaskBuilder) -> Self {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::context::Captured;
 use super::limits::Limits;
+use super::token::CancelToken;
 use crate::unwind::discard;
 
 /// The name, the priority, the attachment and the time limits of a task.
@@ -17,6 +18,8 @@ pub(crate) struct Attributes {
     pub(super) limits: Option<Limits>,
     /// Taken out when the task is built: its body has it from then on.
     pub(super) context: Option<Captured>,
+    /// The tokens that cancel the task. Taken out too.
+    pub(super) tokens: Vec<CancelToken>,
 }
 
 impl Attributes {
@@ -28,9 +31,10 @@ impl Attributes {
             attachment,
             limits,
             context,
+            tokens,
         } = self;
         let named = name.is_some() || *priority != 0 || attachment.is_some();
-        !named && limits.is_none() && context.is_none()
+        !named && limits.is_none() && context.is_none() && tokens.is_empty()
     }
 }
 

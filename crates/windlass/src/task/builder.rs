@@ -9,14 +9,17 @@ use super::attributes::Attributes;
 use super::body::{Body, Call, Once, Repeating, Scoped, WithInput};
 use super::cell::Cell;
 use super::context::Captured;
+use super::current::current;
 use super::error::Failure;
 use super::handle::TaskHandle;
 use super::header::Header;
 use super::id::TaskId;
 use super::limits::{LimitOwner, Limits};
+use super::linked::link;
 use super::runnable::Runnable;
 use super::runnable_task::Task;
 use super::timer::{MaybeTimer, Repetition, Timer, TimerService};
+use super::token::CancelToken;
 
 /// A builder for a task that carries more than its code.
 ///
@@ -98,6 +101,45 @@ impl TaskBuilder {
         self
     }
 
+    /// Lets the token cancel the task, in addition to others that were set before.
+    ///
+    /// A task with a handle is cancelled at once, as through its handle. A task without a handle does not
+    /// start.
+    pub fn cancelled_by(mut self, token: &CancelToken) -> Self {
+        self.attributes().tokens.push(token.clone());
+        self
+    }
+
+    /// Lets the task that this code is part of, if there is one, cancel the new task with it.
+    ///
+    /// See [`Submission::as_child`](crate::Submission::as_child).
+    pub fn as_child(self) -> Self {
+        match current() {
+            Some(parent) => self.cancelled_by(&parent.token()),
+            None => self,
+        }
+    }
+
+    /// Takes the tokens out.
+    #[inline]
+    fn take_tokens(&mut self) -> Option<Vec<CancelToken>> {
+        self.attributes.as_ref()?;
+        self.take_tokens_slow()
+    }
+
+    #[cold]
+    fn take_tokens_slow(&mut self) -> Option<Vec<CancelToken>> {
+        let attributes = self.attributes.as_mut()?;
+        if attributes.tokens.is_empty() {
+            return None;
+        }
+        let tokens = std::mem::take(&mut Arc::make_mut(attributes).tokens);
+        if attributes.is_empty() {
+            self.attributes = None;
+        }
+        Some(tokens)
+    }
+
     /// Takes the context out, for the body.
     #[inline]
     pub(super) fn take_context(&mut self) -> Option<Captured> {
@@ -165,6 +207,9 @@ impl TaskBuilder {
     /// Creates the task, without a handle.
     #[inline]
     pub fn build(mut self, body: impl FnOnce() + Send + 'static) -> Task {
+        if let Some(tokens) = self.take_tokens() {
+            return self.build(unless_cancelled(tokens, body));
+        }
         match self.take_context() {
             None => self.without_handle(Call(body)),
             Some(context) => self.build_boxed(boxed(context, body)),
@@ -219,6 +264,12 @@ impl TaskBuilder {
         input: I,
         body: impl FnOnce(I) + Send + 'static,
     ) -> Task {
+        if let Some(tokens) = self.take_tokens() {
+            let body: BoxedWithInput<I, ()> = Box::new(move |input| {
+                unless_cancelled(tokens, || body(input))();
+            });
+            return self.build_with_input(input, body);
+        }
         match self.take_context() {
             None => self.without_handle(WithInput::new(input, body)),
             Some(context) => {
@@ -260,17 +311,21 @@ impl TaskBuilder {
 
     #[inline]
     fn halves<T: Send + 'static>(
-        self,
+        mut self,
         body: impl Body<T> + 'static,
         timer: impl MaybeTimer,
     ) -> (Task, TaskHandle<T>) {
-        let id = TaskId::next();
+        let (id, tokens) = (TaskId::next(), self.take_tokens());
         let is_limited = self.has_limits();
         let (runs, waits) = Cell::pair(Header::new(id, self.attributes), body, timer);
         if is_limited {
             runs.limit();
         }
-        (Task::of_half(id, runs), TaskHandle::new(waits.thin()))
+        let (task, handle) = (Task::of_half(id, runs), TaskHandle::new(waits.thin()));
+        if let Some(tokens) = tokens {
+            link(&handle.control(), tokens);
+        }
+        (task, handle)
     }
 
     #[inline]
@@ -289,7 +344,7 @@ impl TaskBuilder {
         timer: Timer<S, Repetition>,
         mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
-        let context = self.take_context();
+        let (context, tokens) = (self.take_context(), self.take_tokens());
         let is_limited = self.has_limits();
         let header = Header::new(TaskId::next(), self.attributes);
         let body = move || match &context {
@@ -300,7 +355,11 @@ impl TaskBuilder {
         if is_limited {
             runs.limit();
         }
-        (Arc::new(runs), TaskHandle::new(waits.thin()))
+        let handle = TaskHandle::new(waits.thin());
+        if let Some(tokens) = tokens {
+            link(&handle.control(), tokens);
+        }
+        (Arc::new(runs), handle)
     }
 
     pub(super) fn into_attributes(self) -> Option<Arc<Attributes>> {
@@ -350,6 +409,19 @@ impl TaskBuilder {
 
 type BoxedBody<T> = Box<dyn FnOnce() -> T + Send>;
 type BoxedWithInput<I, T> = Box<dyn FnOnce(I) -> T + Send>;
+
+/// Wraps a body that nobody can cancel otherwise.
+#[cold]
+fn unless_cancelled<'a>(
+    tokens: Vec<CancelToken>,
+    body: impl FnOnce() + Send + 'a,
+) -> Box<dyn FnOnce() + Send + 'a> {
+    Box::new(move || {
+        if !tokens.iter().any(CancelToken::is_cancelled) {
+            body();
+        }
+    })
+}
 
 /// Wraps a body with the context that it runs in.
 #[cold]

@@ -24,6 +24,7 @@ use super::header::Header;
 use super::limit_timer;
 use super::limits::LimitOwner;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
+use super::running;
 use super::state::Snapshot;
 use super::timer::{MaybeTimer, Place, TimerView};
 use super::transition::{
@@ -154,6 +155,8 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
         // and copied in pairs of words, which stalls.
         let cell = NonNull::from(Box::leak(Box::<Self>::new_uninit())).cast::<Self>();
         let at = cell.as_ptr();
+        // `Ref::of` makes references from the address.
+        let _ = at.expose_provenance();
         // SAFETY: the box has room for each field, and nobody else has the box.
         let typed = unsafe { &raw mut (*at).typed };
         // SAFETY: as above.
@@ -302,8 +305,8 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     #[inline]
     fn run_body(&self) -> Option<(Result<T, Failure>, RunOutcome)> {
         let body = self.take_body()?;
-        let outcome =
-            catch(|| body.run_once()).unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
+        let outcome = running::enter(self, || catch(|| body.run_once()));
+        let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
         let ran = match &outcome {
             Ok(_) => RunOutcome::Completed,
             Err(failure) => RunOutcome::Failed(failure.clone()),
@@ -407,7 +410,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Runnable for Cell<T
     fn run_and_reset(&self) -> RunOutcome {
         let round = |me: &ThreadContext| {
             let mut body = self.take_body()?;
-            let outcome = catch(|| body.run_again());
+            let outcome = running::enter(self, || catch(|| body.run_again()));
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
             // Before the end of the run is published: the next run has a timer of its own.
             self.disarm();
@@ -488,13 +491,13 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Untyped for Cell<T,
             self.with_limit_owner(|owner| owner.task_timed_out());
         });
     }
+
+    fn pointer_from(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
+        |cell| cell.cast::<Self>()
+    }
 }
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Awaitable<T> for Cell<T, B, W> {
-    fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped> {
-        |cell| cell.cast::<Self>()
-    }
-
     fn take_outcome(&self) -> Option<Result<T, ExecutionError>> {
         let state = self.head().state.load();
         if !state.is_done() {

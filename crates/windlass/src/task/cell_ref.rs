@@ -8,7 +8,7 @@
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::error::ExecutionError;
 use super::head::Head;
@@ -165,8 +165,21 @@ impl<D: Counted + ?Sized> Ref<D> {
 impl<T> Ref<dyn Awaitable<T>> {
     /// Converts the reference into one without the type of the result.
     pub(super) fn untyped(self) -> Ref<dyn Untyped> {
-        let untyped = (*self).untyped();
+        let untyped = (*self).pointer_from();
         Ref(untyped(self.into_raw().cast()))
+    }
+}
+
+impl Ref<dyn Untyped> {
+    /// Returns another reference to a cell.
+    pub(super) fn of(cell: &(dyn Untyped + 'static)) -> Self {
+        // Not from the reference itself, which does not allow the cell to be freed.
+        let address = ptr::from_ref(cell).cast::<()>().addr();
+        let exposed = NonNull::new(ptr::with_exposed_provenance_mut::<()>(address));
+        let pointer = exposed.expect("the address of a cell is not null");
+        // It is a cell, which nothing but references leads to: so it is counted at least once.
+        let borrowed = ManuallyDrop::new(Self((cell.pointer_from())(pointer)));
+        Self::clone(&borrowed)
     }
 }
 

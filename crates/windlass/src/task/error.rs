@@ -70,7 +70,7 @@ pub enum Cancellation {
     Sibling,
     /// The task that submitted it was cancelled.
     Parent,
-    /// Its token was cancelled.
+    /// A [`CancelToken`](super::CancelToken) was cancelled.
     Token,
     /// Its [`deadline`](super::TaskBuilder::deadline) or its
     /// [`queue_limit`](super::TaskBuilder::queue_limit) passed before it was started.

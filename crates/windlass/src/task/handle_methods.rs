@@ -249,6 +249,16 @@ macro_rules! handle_methods {
                     .on_done(Box::new(move |end| callback(end.into())));
             }
 
+            /// Returns the token of the task, which is cancelled, and interrupts, when the task is cancelled.
+            ///
+            /// What the task starts can be cancelled with it: see
+            /// [`Submission::as_child`](crate::Submission::as_child). If the token is cancelled, the task is
+            /// not.
+            #[must_use]
+            pub fn token(&self) -> $crate::task::CancelToken {
+                $crate::task::Handle::head(self).token()
+            }
+
             /// Returns a handle that watches and cancels the task, without access to its value.
             #[must_use]
             pub fn control(&self) -> $Control {

@@ -12,8 +12,10 @@ use std::task::Waker;
 
 use super::error::Cancellation;
 use super::header::Header;
+use super::running::suspended;
 use super::state::{Snapshot, State};
-use super::transition::Announced;
+use super::token::CancelToken;
+use super::transition::{Announced, CancelMode};
 use super::waiters::{Callback, Callbacks, WakerKey};
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::{Deadline, spin_until};
@@ -143,7 +145,7 @@ impl Head {
             spin_until(SPINS, || self.state.load().is_done());
             return self.park_until_done(&me, deadline, || false);
         };
-        helper.help(self);
+        suspended(|| helper.help(self));
         spin_until(SPINS, || self.state.load().is_done());
         if self.state.load().is_done() {
             return Ok(true);
@@ -151,7 +153,7 @@ impl Head {
         let mut ended = Ok(false);
         helper.while_blocked(&mut || {
             ended = self.park_until_done(&me, deadline, || {
-                helper.help(self);
+                suspended(|| helper.help(self));
                 self.state.load().is_done()
             });
         });
@@ -210,6 +212,20 @@ impl Head {
     /// Removes the waker that was registered under the key.
     pub(super) fn forget_waker(&self, key: WakerKey) {
         self.header.waiters().remove_waker(key);
+    }
+
+    /// Returns the token of the task, which is cancelled with it.
+    pub(crate) fn token(&self) -> CancelToken {
+        let (token, is_new) = self.header.waiters().token();
+        if is_new {
+            let theirs = token.clone();
+            self.on_done(Box::new(move |end| {
+                if end.is_cancelled() {
+                    theirs.cancel_for(CancelMode::Interrupt, Cancellation::Parent);
+                }
+            }));
+        }
+        token
     }
 
     /// Calls `callback` when the task is done, at once if it is.

@@ -13,19 +13,23 @@
 //! All handles have the same methods: `id`, `name`, `attachment`, `state`, `is_done`, `is_cancelled`,
 //! `cancellation`, `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with
 //! a value also `get`, `get_timeout`, `try_get`, `join`, `share`. Each is a [`Future`].
+//!
+//! Code inside a task reaches it through [`current`] and [`check`]. A [`CancelToken`] cancels any number of
+//! tasks, and every task has one, `token`, which is cancelled with it.
 
 // The files, lowest first; a file uses only those listed before it.
 //
 //   id            `TaskId`
 //   error         `ExecutionError`, `Cancellation`, `Failure`
+//   transition    the arguments and outcomes of the transitions of the state word
+//   token         `CancelToken`
 //   context       what is captured at submission, and entered around the body
 //   tracing_span  the current span of `tracing` as context
 //   timestamp     times as numbers
 //   limits        how late a task may start, and how long it may run
-//   attributes    name, priority, attachment, limits, context
+//   attributes    name, priority, attachment, limits, context, tokens
 //   recycler      blocks of memory, recycled between threads
 //   recycled_box  a closure in such a block
-//   transition    the arguments and outcomes of the transitions of the state word
 //   state         the state word: its bits, transitions and reference count
 //   task_state    `TaskState`, the public view of it
 //   waiters       threads, wakers and callbacks that wait for the end
@@ -33,6 +37,7 @@
 //   header        id, attributes, waiters, completion
 //   timer         when a scheduled task is due
 //   runnable      the traits through which a cell is used without its types
+//   running       the task that the current thread runs
 //   body          the code of a task
 //   head          the untyped part of a cell: state, runner, waiting
 //   cell_ref      a counted reference to a cell
@@ -44,6 +49,8 @@
 //   timed_task    a task with a timer, in two words
 //   detached      a task with limits and without a handle
 //   handle_methods, control, shared, handle    the handles
+//   current       the running task, as its own code sees it
+//   linked        the link from tokens to a task
 //   builder       `TaskBuilder`
 //   propagation   the sources of context of a pool
 //   future_task   `FutureTask`
@@ -62,6 +69,7 @@ mod cell_ref;
 mod completion;
 mod context;
 mod control;
+mod current;
 mod detached;
 mod erased;
 mod error;
@@ -74,6 +82,7 @@ mod id;
 mod kinds;
 mod limit_timer;
 mod limits;
+mod linked;
 #[cfg(test)]
 mod models;
 mod propagation;
@@ -81,12 +90,14 @@ mod recycled_box;
 mod recycler;
 mod runnable;
 mod runnable_task;
+mod running;
 mod shared;
 mod state;
 mod task_state;
 mod timed_task;
 mod timer;
 mod timestamp;
+mod token;
 #[cfg(feature = "tracing")]
 mod tracing_span;
 mod transition;
@@ -96,6 +107,7 @@ mod waiters;
 pub use builder::TaskBuilder;
 pub use context::{Captured, Propagate, cloned, copied};
 pub use control::TaskControl;
+pub use current::{check, current};
 pub use error::{Cancellation, ExecutionError, Failure};
 pub use future_task::FutureTask;
 pub use handle::TaskHandle;
@@ -103,6 +115,7 @@ pub use id::TaskId;
 pub use runnable_task::Task;
 pub use shared::SharedHandle;
 pub use task_state::TaskState;
+pub use token::CancelToken;
 #[cfg(feature = "tracing")]
 pub use tracing_span::TracingSpan;
 
@@ -118,9 +131,11 @@ pub(crate) use limits::LimitOwner;
 pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
+pub(crate) use running::suspended;
 pub(crate) use state::Snapshot;
 pub(crate) use timed_task::TimedTask;
 pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};
 pub(crate) use timestamp::{instant, nanos};
+pub(crate) use token::Registration;
 pub(crate) use transition::CancelMode;
 pub(crate) use wait_helper::{wait_helper, with_wait_helper};

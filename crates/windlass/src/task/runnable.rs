@@ -82,13 +82,13 @@ pub(crate) trait Untyped: Runnable {
 
     /// Cancels and interrupts the task, unless it is done: its run takes too long.
     fn time_out(&self);
+
+    /// Returns the conversion of the address of the cell into a pointer to it.
+    fn pointer_from(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped>;
 }
 
 /// A cell with a result of type `T`.
-pub(crate) trait Awaitable<T>: Runnable {
-    /// Returns the conversion of a pointer to the cell into one without the type of its result.
-    fn untyped(&self) -> fn(NonNull<()>) -> NonNull<dyn Untyped>;
-
+pub(crate) trait Awaitable<T>: Untyped {
     /// Moves the outcome out, if the task is done.
     ///
     /// For the owning handle of a task, which is the only reader of the value.

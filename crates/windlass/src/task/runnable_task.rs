@@ -16,6 +16,7 @@ use super::header::Header;
 use super::id::TaskId;
 use super::kinds;
 use super::runnable::{RunOutcome, Runnable};
+use super::running::suspended;
 use super::timer::{MaybeTimer, TimerView};
 use super::transition::CancelMode;
 
@@ -118,6 +119,12 @@ impl Task {
     /// If it has no handle and its code panics, or if a done-callback panics. The panic of a task with
     /// a handle is returned by the handle.
     pub fn run(self) {
+        suspended(|| self.run_at_top());
+    }
+
+    /// Runs the task on a thread that runs no other.
+    #[inline]
+    pub(crate) fn run_at_top(self) {
         self.erased.run();
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::state::Snapshot;
+use super::token::CancelToken;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch, discard, discard_payload, ignore_panic};
@@ -40,6 +41,7 @@ struct Lists {
     callbacks: Vec<(u64, DiscardOnDrop<Callback>)>,
     /// The number of keys that were created; one is the owner's.
     keys: u64,
+    token: Option<CancelToken>,
 }
 
 enum Waiter {
@@ -72,6 +74,13 @@ impl Waiters {
     pub(super) fn remove_thread(&self, thread: &Arc<ThreadContext>) {
         let same = |waiter: &Waiter| matches!(waiter, Waiter::Thread(t) if Arc::ptr_eq(t, thread));
         self.0.lock().remove(same);
+    }
+
+    /// Returns the token of the task, and whether it is new.
+    pub(super) fn token(&self) -> (CancelToken, bool) {
+        let mut lists = self.0.lock();
+        let is_new = lists.token.is_none();
+        (lists.token.get_or_insert_default().clone(), is_new)
     }
 
     /// Creates a key under which a waker can be registered.

@@ -56,6 +56,7 @@ const UNSAFE: &[&str] = &[
     "task/erased.rs",
     "task/models.rs",
     "task/recycled_box.rs",
+    "task/running.rs",
     "task/timed_task.rs",
 ];
 
