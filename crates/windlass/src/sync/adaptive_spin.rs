@@ -28,6 +28,16 @@ impl AdaptiveSpin {
         } else {
             self.failures.saturating_add(1)
         };
+        self.set_skips();
+    }
+
+    /// Records that the last spin failed, and cost more than most: the next ones are skipped at once.
+    pub(crate) fn record_costly_failure(&mut self) {
+        self.failures = TOLERATED_FAILURES + MAX_SKIP_EXPONENT;
+        self.set_skips();
+    }
+
+    fn set_skips(&mut self) {
         let excess = self.failures.saturating_sub(TOLERATED_FAILURES);
         self.skips = (1 << excess.min(MAX_SKIP_EXPONENT)) - 1;
     }

@@ -8,7 +8,7 @@
     reason = "this file wraps what the others use through `sync`"
 )]
 
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use loom::sync::MutexGuard;
 pub(crate) use loom::thread_local;
@@ -119,7 +119,9 @@ impl<T> UnsafeCell<T> {
 pub(crate) fn spin_until(_checks: u32, _is_over: impl Fn() -> bool) {}
 
 /// Does nothing: a model runs the other threads at every point anyway.
-pub(crate) fn yield_now() {}
+pub(crate) fn yield_now() -> Duration {
+    Duration::ZERO
+}
 
 /// Does not spin.
 pub(crate) fn backoff(_round: u32) {}

@@ -10,7 +10,7 @@
 )]
 
 use std::sync::PoisonError;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use shuttle::sync::MutexGuard;
 pub(crate) use shuttle::thread_local;
@@ -107,7 +107,9 @@ impl<T> UnsafeCell<T> {
 pub(crate) fn spin_until(_checks: u32, _is_over: impl Fn() -> bool) {}
 
 /// Does nothing: a model runs the other threads at every point anyway.
-pub(crate) fn yield_now() {}
+pub(crate) fn yield_now() -> Duration {
+    Duration::ZERO
+}
 
 /// Does not spin.
 pub(crate) fn backoff(_round: u32) {}

@@ -11,7 +11,7 @@
 )]
 
 use std::sync::PoisonError;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use std::thread_local;
 
@@ -130,7 +130,7 @@ pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
 /// since the owner of the lock may be waiting for this core.
 pub(crate) fn backoff(round: u32) {
     if round >= SPINNING_ROUNDS {
-        yield_now();
+        thread::yield_now();
     }
     for _ in 0..4 << (2 * round.min(SPINNING_ROUNDS - 1)) {
         std::hint::spin_loop();
@@ -142,9 +142,11 @@ const SPINNING_ROUNDS: u32 = 3;
 /// Rounds of backoff before a thread blocks on a lock.
 pub(crate) const BACKOFF_ROUNDS: u32 = SPINNING_ROUNDS + 2;
 
-/// Yields to other threads that are ready on this core, if there are any.
-pub(crate) fn yield_now() {
+/// Yields to other threads that are ready on this core, if there are any. Returns how long that took.
+pub(crate) fn yield_now() -> Duration {
+    let start = now();
     thread::yield_now();
+    now().saturating_duration_since(start)
 }
 
 /// How often a thread checks for what it waits for before it parks: some microseconds.

@@ -3,12 +3,14 @@
 //! The order of the fields is that in memory. What every element changes comes first and lies
 //! together, so that few cache lines move between the cores with each element.
 
+use std::time::Duration;
+
 use crate::queue::parts::queue_lock::QueueLock;
-use crate::sync::AdaptiveSpin;
 use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::waiting::{WaitQueue, Wakeup};
 
 use super::batch_spin::BatchSpin;
+use super::yielding::Yielding;
 
 /// Stands for "no bound".
 pub(super) const UNBOUNDED: usize = usize::MAX;
@@ -46,6 +48,17 @@ pub(crate) enum WakeOrder {
     NewestFirst,
 }
 
+/// The last event of a thread before it tries to take or to put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// None: this is its first attempt.
+    First,
+    /// It found nothing, or no room, and yielded, which took so long.
+    AfterYield(Duration),
+    /// It was signalled, and counts as waking.
+    AfterSignal,
+}
+
 /// The data that the tail lock guards.
 #[derive(Debug)]
 #[repr(C)]
@@ -70,7 +83,8 @@ pub(super) struct Head<S> {
     /// Putters that were signalled and have not locked the queue since.
     pub(super) putters_waking: usize,
     pub(super) batch_spin: BatchSpin,
-    pub(super) yielding: AdaptiveSpin,
+    pub(super) taker_yields: Yielding,
+    pub(super) putter_yields: Yielding,
 }
 
 impl<S> Tail<S> {

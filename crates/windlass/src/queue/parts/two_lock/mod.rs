@@ -39,10 +39,12 @@
 //!
 //! A taker that finds nothing yields once before it parks. A producer is often ready on the same
 //! core, since schedulers tend to wake a thread on the core of its waker; it then pushes without
-//! having to wake anybody. A taker that yields is not counted as waking: parked takers are
-//! signalled as usual.
+//! having to wake anybody. A putter that finds no room does the same: on one core its takers then
+//! empty the whole queue, where each of the places would wake a putter. Who yields is not counted
+//! as waking: parked takers and putters are signalled as usual.
 //!
-//! Both are skipped while they do not pay; see [`AdaptiveSpin`](crate::sync::AdaptiveSpin).
+//! All of it is skipped while it does not pay; see [`AdaptiveSpin`](crate::sync::AdaptiveSpin) and
+//! [`Yielding`](yielding::Yielding).
 
 mod batch_spin;
 mod ends;
@@ -52,5 +54,6 @@ mod operations;
 mod put;
 mod queue;
 mod take;
+mod yielding;
 
 pub(crate) use queue::{CapacityMode, TwoLockQueue};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::ends::Attempt;
 use super::ends::UNBOUNDED;
 use super::queue::{CapacityMode, TwoLockQueue};
-use super::take::Attempt;
 use crate::interrupt::Interrupted;
 use crate::queue::blocking_queue::{BlockingQueue, Waiting};
 use crate::queue::error::{CapacityError, PutError};

@@ -1,13 +1,13 @@
 //! Pushing at the tail, and waiting for room.
 
-use super::ends::Tail;
-use super::queue::TwoLockQueue;
+use super::ends::{Attempt, Tail};
+use super::queue::{HeadGuard, TwoLockQueue};
 use crate::interrupt::wait_interrupted;
 use crate::queue::error::PutError;
 use crate::queue::parts::queue_lock::reentered;
 use crate::queue::parts::sequence::Sequence;
-use crate::sync::Deadline;
 use crate::sync::atomic::Ordering;
+use crate::sync::{Deadline, yield_now};
 use crate::waiting::{WaitOutcome, Wakeup, wait};
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
@@ -79,9 +79,13 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         };
         let item = make();
         let mut head = self.head.lock.lock();
+        let mut attempt = Attempt::First;
         loop {
             let mut tail = self.tail.lock.lock();
             let room = self.room(&tail);
+            if let Attempt::AfterYield(took) = attempt {
+                head.putter_yields.record(self.worthwhile_room(room), took);
+            }
             if room > 0 {
                 let taker = self.push(&mut tail, || item);
                 drop(tail);
@@ -93,21 +97,42 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                 return Ok(());
             }
             drop(tail);
-            let outcome = if let Some(expired) = WaitOutcome::if_expired(deadline) {
-                expired
-            } else {
-                let mutex = self.head.lock.mutex();
-                let waited = wait(mutex, head, |head| &mut head.putters, (), deadline);
-                head = waited.guard;
-                waited.outcome
-            };
+            let may_yield = attempt == Attempt::First && !deadline.has_passed();
+            if may_yield && head.putter_yields.is_due() {
+                drop(head);
+                attempt = Attempt::AfterYield(yield_now());
+                head = self.head.lock.lock();
+                continue;
+            }
+            let outcome;
+            (head, outcome) = self.wait_for_room(head, deadline);
             match outcome {
                 WaitOutcome::Signalled => {
                     head.putters_waking -= 1;
+                    attempt = Attempt::AfterSignal;
                 }
                 WaitOutcome::TimedOut => return Err(PutError::TimedOut(item)),
                 WaitOutcome::Interrupted => return Err(PutError::Interrupted(item)),
             }
         }
+    }
+
+    fn wait_for_room<'a>(
+        &'a self,
+        head: HeadGuard<'a, S>,
+        deadline: Deadline,
+    ) -> (HeadGuard<'a, S>, WaitOutcome) {
+        if let Some(expired) = WaitOutcome::if_expired(deadline) {
+            return (head, expired);
+        }
+        let mutex = self.head.lock.mutex();
+        let waited = wait(mutex, head, |head| &mut head.putters, (), deadline);
+        (waited.guard, waited.outcome)
+    }
+
+    /// Returns the room that a putter has found after a yield, if it need not yield again soon.
+    fn worthwhile_room(&self, room: usize) -> usize {
+        let capacity = self.tail.capacity.load(Ordering::Relaxed);
+        if room >= capacity / 8 { room } else { 0 }
     }
 }

@@ -6,10 +6,11 @@ use crossbeam_utils::CachePadded;
 
 use super::batch_spin::{BatchSpin, SpinStyle};
 use super::ends::{Head, HeadEnd, Tail, TailEnd, UNBOUNDED, WakeOrder};
+use super::yielding::Yielding;
 use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::sequence::Sequence;
+use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{AdaptiveSpin, MutexGuard};
 use crate::waiting::WaitQueue;
 
 /// A first-in-first-out queue with a lock at each end.
@@ -67,7 +68,8 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     putters: WaitQueue::default(),
                     putters_waking: 0,
                     batch_spin: BatchSpin::new(spin_style),
-                    yielding: AdaptiveSpin::default(),
+                    taker_yields: Yielding::default(),
+                    putter_yields: Yielding::default(),
                 }),
             }),
             tail: CachePadded::new(TailEnd {

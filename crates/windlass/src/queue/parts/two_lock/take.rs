@@ -1,22 +1,12 @@
 //! Popping at the head, and waiting for elements.
 
+use super::ends::Attempt;
 use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::parts::sequence::Sequence;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Deadline, spin_until, yield_now};
 use crate::waiting::{WaitOutcome, wait};
-
-/// The last event of a taker before it tries to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attempt {
-    /// None: this is its first attempt.
-    First,
-    /// It found nothing, and yielded.
-    AfterYield,
-    /// It was signalled, and counts as waking.
-    AfterSignal,
-}
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
     /// Locks the head. If it is empty after a small batch, spins for elements first.
@@ -93,8 +83,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             tail.takers_waking -= 1;
         }
         let has_element = self.refill_head(&mut head, &mut tail);
-        if attempt == Attempt::AfterYield {
-            head.yielding.record(has_element);
+        if let Attempt::AfterYield(took) = attempt {
+            let gained = head.items.len() + tail.items.len();
+            head.taker_yields.record(gained, took);
         }
         if !has_element {
             if_empty(head, tail);
@@ -117,10 +108,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             let mut outcome = WaitOutcome::Signalled;
             let item = self.try_take(attempt, |mut head, tail| {
                 let may_yield = attempt == Attempt::First && !deadline.has_passed();
-                if may_yield && head.yielding.should_spin() {
+                if may_yield && head.taker_yields.is_due() {
                     drop((head, tail));
-                    yield_now();
-                    attempt = Attempt::AfterYield;
+                    attempt = Attempt::AfterYield(yield_now());
                     return;
                 }
                 drop(head);
