@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::executor::RejectedExecution;
 use crate::task::{
-    Awaitable, CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref,
+    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
     ShareableHandle, SharedHandle, TaskControl, TaskHandle, TimerView, Untyped, handle_methods,
     owning_handle_methods,
 };
@@ -72,6 +72,20 @@ impl<T: Send + 'static> ScheduledHandle<T> {
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.timer().run_count()
+    }
+
+    /// Returns how many attempts have ended, of a task that was submitted with a
+    /// [`Retry`](super::Retry); of a periodic one, as [`runs`](Self::runs).
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.timer().run_count()
+    }
+
+    /// Returns how the last attempt failed, of a task that was submitted with a
+    /// [`Retry`](super::Retry), also while it waits for the next attempt, and after that has succeeded.
+    #[must_use]
+    pub fn last_failure(&self) -> Option<Failure> {
+        self.timer().last_failure()
     }
 
     /// Converts the handle into a plain one, without the timer.

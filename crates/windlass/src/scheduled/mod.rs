@@ -17,7 +17,7 @@
 //! | `tasks` | builds tasks with timers, and submits them |
 //! | `builder` | the configuration of a pool |
 //! | `executor` | the public type, [`ScheduledThreadPoolExecutor`] |
-//! | `periodic` | a periodic task: each run queues the next |
+//! | `periodic` | a task that repeats: each run queues the next |
 //! | `admission` | submits a task through the admission of the thread pool |
 //! | `shutdown` | tasks that will not run: cancelled, or not eligible after a shutdown |
 //! | `stats` | a snapshot of the queue |
@@ -27,12 +27,14 @@
 //! | `timer_queue` | the order of the queue: tasks by due time |
 //! | `timer_set`, `near_heap`, `far_ranges`, `far_list`, `entry` | timers in order, with removal from the middle |
 //! | `period`, `cron` | when a periodic task is due next |
+//! | `retry`, `backoff` | whether and when a failed attempt is followed by another |
 //! | `handle` | the handle of a scheduled task |
 //!
 //! The thread pool and the tasks refer to a scheduled pool only through the traits `TimerOwner` and
 //! `TimerService`, which are declared in `task`.
 
 mod admission;
+mod backoff;
 mod builder;
 #[cfg(feature = "cron")]
 mod cron;
@@ -46,6 +48,7 @@ mod models;
 mod near_heap;
 mod period;
 mod periodic;
+mod retry;
 mod schedule;
 mod service;
 mod settings;
@@ -58,12 +61,14 @@ mod timer_queue;
 mod timer_set;
 mod timers;
 
+pub use backoff::Jitter;
 pub use builder::Builder;
 #[cfg(feature = "cron")]
 pub use cron::{Cron, CronError, ScheduleCronError};
 pub use executor::ScheduledThreadPoolExecutor;
 pub use handle::ScheduledHandle;
 pub use period::{Calendar, MissedRuns, Period};
+pub use retry::Retry;
 pub use schedule::Schedule;
 pub use service::ScheduledExecutorService;
 pub use stats::QueuedTask;

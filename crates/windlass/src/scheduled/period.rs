@@ -199,13 +199,13 @@ fn next_in(calendar: &dyn Calendar, last: Option<SystemTime>, clock: &Clock) -> 
 }
 
 /// Returns the time `delay` after `from`, no further ahead than any timer reaches.
-fn after(from: Instant, delay: Duration) -> Instant {
+pub(super) fn after(from: Instant, delay: Duration) -> Instant {
     let delay = delay.min(clock::MAX_TIMEOUT);
     from.checked_add(delay).unwrap_or(from)
 }
 
 /// Returns a pseudo-random number for each number (the finaliser of splitmix64).
-const fn mix(number: u64) -> u64 {
+pub(super) const fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,8 +1,10 @@
-//! A periodic task: each run queues the next.
+//! A task that repeats, with a period or until an attempt succeeds: each run queues the next.
 
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use super::period::{Period, Tick};
+use super::retry::Progress;
 use super::shared::{Shared, TimerKind};
 use crate::pool;
 use crate::sync::Mutex;
@@ -12,17 +14,26 @@ use crate::task::{
 };
 use crate::unwind::{catch, ignore_panic};
 
-/// The runnable side of a periodic task.
+/// The runnable side of a task that repeats.
 ///
 /// There is one object for all runs; for each run a [`Task`] that refers to it is queued.
 pub(super) struct PeriodicTask {
     cell: Arc<dyn Runnable>,
-    period: Period,
-    /// The time of the current run without jitter; the timer has the time with jitter.
-    tick: Mutex<Tick>,
+    repeats: Repeats,
     shared: Weak<Shared>,
     /// This object, to create the task of the next run.
     me: Weak<PeriodicTask>,
+}
+
+/// When a task runs again.
+enum Repeats {
+    Periodically {
+        period: Period,
+        /// The time of the current run without jitter; the timer has the time with jitter.
+        tick: Mutex<Tick>,
+    },
+    /// When the next attempt is due.
+    UntilResult(Arc<Progress>),
 }
 
 impl PeriodicTask {
@@ -33,15 +44,31 @@ impl PeriodicTask {
         first: Tick,
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
-        let task = Arc::new_cyclic(|me| Self {
+        let tick = Mutex::new(first);
+        let task = Self::repeating(cell, Repeats::Periodically { period, tick }, shared);
+        let salt = task.salt(shared);
+        if let Repeats::Periodically { period, .. } = &task.repeats {
+            task.cell_timer().set_due(period.jittered(first, salt));
+        }
+        task
+    }
+
+    /// Creates a task whose cell has a timer, and that runs until an attempt succeeds.
+    pub(super) fn until_result(
+        cell: Arc<dyn Runnable>,
+        progress: Arc<Progress>,
+        shared: &Arc<Shared>,
+    ) -> Arc<Self> {
+        Self::repeating(cell, Repeats::UntilResult(progress), shared)
+    }
+
+    fn repeating(cell: Arc<dyn Runnable>, repeats: Repeats, shared: &Arc<Shared>) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
             cell,
-            period,
-            tick: Mutex::new(first),
+            repeats,
             shared: Arc::downgrade(shared),
             me: Weak::clone(me),
-        });
-        task.set_due(first, shared);
-        task
+        })
     }
 
     fn cell_timer(&self) -> TimerView<'_> {
@@ -49,25 +76,35 @@ impl PeriodicTask {
         timer.expect("a periodic task has a timer")
     }
 
-    /// Sets the due time of the next run to this tick, plus jitter.
-    fn set_due(&self, tick: Tick, shared: &Shared) {
-        let timer = self.cell_timer();
-        let salt = shared.jitter_salt(self.header().id(), timer.run_count());
-        timer.set_due(self.period.jittered(tick, salt));
+    /// Returns a number for the jitter of the next run.
+    fn salt(&self, shared: &Shared) -> u64 {
+        shared.jitter_salt(self.header().id(), self.cell_timer().run_count())
+    }
+
+    /// Returns when the next run is due; the panic of a calendar as an error.
+    fn next_due(&self, shared: &Shared) -> Result<Option<Instant>, Failure> {
+        let (period, tick) = match &self.repeats {
+            Repeats::Periodically { period, tick } => (period, tick),
+            Repeats::UntilResult(progress) => return Ok(progress.next_due()),
+        };
+        // Copied out: a calendar is user code and must not run under a lock.
+        let last = *tick.lock();
+        let next =
+            catch(|| period.next(last, &shared.timers.clock)).map_err(Failure::from_panic)?;
+        let Some(next) = next else { return Ok(None) };
+        *tick.lock() = next;
+        Ok(Some(period.jittered(next, self.salt(shared))))
     }
 
     /// Queues the next run, or ends the task if there is none.
     fn reschedule(&self, pool: &Arc<pool::Shared>, shared: &Shared) -> RunOutcome {
-        // Copied out: a calendar is user code and must not run under a lock.
-        let tick = *self.tick.lock();
-        let next = match catch(|| self.period.next(tick, &shared.timers.clock)) {
+        let next = match self.next_due(shared) {
             Ok(next) => next,
-            Err(payload) => return self.fail_with(Failure::from_panic(payload)),
+            Err(failure) => return self.fail_with(failure),
         };
         match (next, self.me.upgrade()) {
-            (Some(tick), Some(me)) => {
-                *self.tick.lock() = tick;
-                self.set_due(tick, shared);
+            (Some(due), Some(me)) => {
+                self.cell_timer().set_due(due);
                 shared.resubmit(pool, Task::of_runnable(me));
                 // A cancel between the run and the push did not find the task in the queue.
                 if self.cell.state().is_cancelled() {
@@ -106,14 +143,18 @@ impl Runnable for PeriodicTask {
         let Some(pool) = shared.pool() else {
             return self.cancel_run(Cancellation::PoolDropped);
         };
-        if !shared.may_run(pool.ctl.load().state(), TimerKind::Periodic) {
+        let kind = TimerKind::of_timer(Some(self.cell_timer()));
+        if !shared.may_run(pool.ctl.load().state(), kind) {
             return self.cancel_run(shared.shutdown_reason());
         }
         let mut outcome = self.cell.run_and_reset();
-        if matches!(outcome, RunOutcome::Completed) {
+        // After the last attempt, or a cancel, there is no next run.
+        if matches!(outcome, RunOutcome::Completed) && !self.cell.state().is_done() {
             outcome = self.reschedule(&pool, &shared);
         }
+        let periodic = matches!(self.repeats, Repeats::Periodically { .. });
         let on_failure = shared.options.on_periodic_failure.as_ref();
+        let on_failure = on_failure.filter(|_| periodic);
         if let (RunOutcome::Failed(failure), Some(on_failure)) = (&outcome, on_failure) {
             let header = self.cell.header();
             ignore_panic(|| on_failure(header.id(), header.name(), failure));

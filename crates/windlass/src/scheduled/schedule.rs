@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::cron::ScheduleCronError;
 use super::handle::ScheduledHandle;
 use super::period::Period;
+use super::retry::Retry;
 use super::service::ScheduledExecutorService;
 use crate::executor::RejectedExecution;
 #[expect(unused_imports, reason = "named in the documentation")]
@@ -186,6 +187,40 @@ pub trait Schedule: ScheduledExecutorService {
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         self.task().schedule_periodic_fallible(period, body)
+    }
+
+    /// Runs the closure until it succeeds, or the policy gives up. The attempts are runs of their own:
+    /// no worker waits between them.
+    ///
+    /// The handle returns the first value, or the failure of the last attempt, which says how many
+    /// there were. [`ScheduledHandle::attempts`] and [`ScheduledHandle::last_failure`] show the progress.
+    /// A cancel, or a shutdown after the first attempt, ends the attempts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass::prelude::*;
+    /// use windlass::scheduled::Retry;
+    ///
+    /// let pool = ScheduledThreadPoolExecutor::new(1);
+    /// let policy = Retry::exponential(Duration::from_millis(1)).attempts(5);
+    /// let mut answers = ["busy", "busy", "42"].into_iter();
+    /// let answer = pool.submit_retry(&policy, move || answers.next().unwrap().parse::<u32>()).unwrap();
+    /// assert_eq!(answer.join().unwrap(), 42);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule`](Self::schedule).
+    fn submit_retry<T, E>(
+        &self,
+        policy: &Retry,
+        body: impl FnMut() -> Result<T, E> + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.task().submit_retry(policy, body)
     }
 
     /// Runs the closure at the times of a cron expression in UTC; see [`Cron`](super::Cron) for its

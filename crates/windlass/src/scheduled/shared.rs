@@ -9,7 +9,8 @@ use super::timers::Timers;
 use crate::pool::{self, RunState};
 use crate::queue::BlockingQueue;
 use crate::sync::clock::MAX_TIMEOUT;
-use crate::task::{Cancellation, Failure, Task, TaskId, nanos};
+use crate::sync::unique_id;
+use crate::task::{Cancellation, Failure, Task, TaskId, TimerView, nanos};
 
 /// A function that wraps each run of a scheduled task.
 pub(super) type Decorate = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
@@ -53,9 +54,15 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl TimerKind {
     pub(super) fn of(task: &Task) -> Self {
-        match task.timer() {
+        Self::of_timer(task.timer())
+    }
+
+    /// Returns the kind of a task with this timer.
+    pub(super) fn of_timer(timer: Option<TimerView<'_>>) -> Self {
+        match timer {
             None => Self::Immediate,
-            Some(timer) if timer.is_periodic() => Self::Periodic,
+            // An attempt after the first is a repetition too.
+            Some(timer) if timer.is_periodic() || timer.run_count() > 0 => Self::Periodic,
             Some(timer) => Self::OneShot {
                 due: timer.place().due(),
             },
@@ -105,6 +112,11 @@ impl Shared {
     /// Returns a number that differs for each run of each task, for jitter.
     pub(super) fn jitter_salt(&self, id: TaskId, run_count: u64) -> u64 {
         self.jitter_seed ^ id.as_u64().rotate_left(32) ^ run_count
+    }
+
+    /// Returns a number that differs for each call, for jitter.
+    pub(super) fn new_salt(&self) -> u64 {
+        self.jitter_seed ^ unique_id() as u64
     }
 
     /// Returns whether a pool in this state runs a task of this kind.

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::cron::{Cron, ScheduleCronError};
 use super::handle::ScheduledHandle;
 use super::period::Period;
+use super::retry::Retry;
 use super::service::ScheduledExecutorService;
 use crate::executor::RejectedExecution;
 use crate::submit::Submission;
@@ -185,6 +186,31 @@ impl<S: ScheduledExecutorService + ?Sized> Submission<'_, S> {
         executor
             .scheduled_pool()
             .submit_periodic(task, period, body)
+    }
+
+    /// Runs the closure until it succeeds, or the policy gives up; see
+    /// [`Schedule::submit_retry`](crate::Schedule::submit_retry).
+    ///
+    /// A [`run_limit`](Self::run_limit) is that of an attempt, and one that takes longer is the last. No
+    /// attempt starts after a [`deadline`](Self::deadline); a queue limit does not apply.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task and its handle.
+    pub fn submit_retry<T, E>(
+        self,
+        policy: &Retry,
+        mut body: impl FnMut() -> Result<T, E> + Send + 'static,
+    ) -> Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let (executor, task) = self.into_parts();
+        let body = move || body().map_err(Failure::from_error);
+        executor
+            .scheduled_pool()
+            .submit_attempts(task, policy, body)
     }
 
     /// Runs the closure at the times of a cron expression in UTC; see

@@ -7,9 +7,11 @@ use super::executor::ScheduledThreadPoolExecutor;
 use super::handle::ScheduledHandle;
 use super::period::Period;
 use super::periodic::PeriodicTask;
+use super::retry::{Progress, Retry};
 use super::shared::{Decorate, TimerKind};
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer};
+use crate::unwind::catch;
 
 /// The handle of a scheduled task; or, if it was rejected, task and handle.
 pub(super) type Scheduled<T> = Result<ScheduledHandle<T>, RejectedExecution<ScheduledHandle<T>>>;
@@ -65,6 +67,45 @@ impl ScheduledThreadPoolExecutor {
         let task = PeriodicTask::new(cell, period, first, shared);
         let (task, handle) = (Task::of_runnable(task), ScheduledHandle::new(handle));
         self.submit_with_handle(task, handle, TimerKind::Periodic)
+    }
+
+    /// Submits a task that runs until an attempt succeeds, or the policy gives up.
+    pub(super) fn submit_attempts<T: Send + 'static>(
+        &self,
+        builder: TaskBuilder,
+        policy: &Retry,
+        mut body: impl FnMut() -> Result<T, Failure> + Send + 'static,
+    ) -> Scheduled<T> {
+        let shared = self.shared();
+        let now = shared.now();
+        let run_count = Arc::new(RunCount::of_attempts());
+        let timer = Timer::periodic(now, Arc::clone(&shared.timers), Arc::clone(&run_count));
+        let progress = Arc::new(Progress::new(
+            policy,
+            &shared.timers.clock,
+            shared.new_salt(),
+        ));
+        let (decorate, theirs) = (shared.options.decorate.clone(), Arc::clone(&progress));
+        let run = move || {
+            let attempt = catch(|| match &decorate {
+                None => body(),
+                Some(decorate) => decorated(decorate, &mut body),
+            });
+            let attempts = run_count.increment();
+            let failure = match attempt {
+                Ok(Ok(value)) => return Ok(Some(value)),
+                Ok(Err(failure)) => failure,
+                Err(payload) => Failure::from_panic(payload),
+            };
+            let failure = failure.after_attempts(attempts);
+            run_count.set_last_failure(failure.clone());
+            theirs.decide(attempts, failure).map(|()| None)
+        };
+        let (cell, handle) = builder.build_until_result(timer, run);
+        let task = PeriodicTask::until_result(cell, progress, shared);
+        let (task, handle) = (Task::of_runnable(task), ScheduledHandle::new(handle));
+        let kind = TimerKind::of(&task);
+        self.submit_with_handle(task, handle, kind)
     }
 
     fn build_one_shot<T: Send + 'static>(

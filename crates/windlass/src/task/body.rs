@@ -16,8 +16,8 @@ pub(super) trait Body<T>: Send {
     /// Runs it for the last or only time.
     fn run_once(self) -> Result<T, Failure>;
 
-    /// Runs it without keeping a result, if it can be repeated.
-    fn run_again(&mut self) -> Result<(), Failure>;
+    /// Runs it, if it can be repeated. Returns its result if this was the last run.
+    fn run_again(&mut self) -> Result<Option<T>, Failure>;
 
     /// Returns whether bodies of this type have an input of type `I`, where `place` is an `Option<I>`.
     fn has_input(place: &dyn Any) -> bool {
@@ -68,7 +68,7 @@ impl<T, F: FnOnce() -> T + Send> Body<T> for Call<F> {
         Ok((self.0)())
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<T>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 }
@@ -81,7 +81,7 @@ impl<T, F: FnOnce() -> Result<T, Failure> + Send> Body<T> for Once<F> {
         (self.0)()
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<T>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 }
@@ -94,7 +94,7 @@ impl<F: FnOnce() -> Result<(), Failure> + Send> Body<()> for Scoped<F> {
         (self.0)()
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<()>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 }
@@ -111,7 +111,7 @@ where
         Ok((self.body)(self.input))
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<T>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 
@@ -137,7 +137,23 @@ impl<T, F: FnMut() -> Result<T, Failure> + Send> Body<T> for Repeating<F> {
         (self.0)()
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
-        (self.0)().map(drop)
+    fn run_again(&mut self) -> Result<Option<T>, Failure> {
+        (self.0)().map(|_| None)
+    }
+}
+
+/// A body that runs until it returns a result or fails.
+pub(super) struct UntilResult<F>(pub(super) F);
+
+impl<T, F: FnMut() -> Result<Option<T>, Failure> + Send> Body<T> for UntilResult<F> {
+    const REPEATS: bool = true;
+
+    fn run_once(mut self) -> Result<T, Failure> {
+        let result = (self.0)()?;
+        result.ok_or_else(|| Failure::from_error("it was to run again"))
+    }
+
+    fn run_again(&mut self) -> Result<Option<T>, Failure> {
+        (self.0)()
     }
 }

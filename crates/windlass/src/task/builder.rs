@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::attributes::Attributes;
-use super::body::{Body, Call, Once, Repeating, Scoped, WithInput};
+use super::body::{Body, Call, Once, Repeating, Scoped, UntilResult, WithInput};
 use super::cell::Cell;
 use super::context::Captured;
 use super::current::current;
@@ -344,14 +344,36 @@ impl TaskBuilder {
         timer: Timer<S, Repetition>,
         mut body: impl FnMut() -> Result<(), Failure> + Send + 'static,
     ) -> (Arc<dyn Runnable>, TaskHandle<()>) {
-        let (context, tokens) = (self.take_context(), self.take_tokens());
-        let is_limited = self.has_limits();
-        let header = Header::new(TaskId::next(), self.attributes);
+        let context = self.take_context();
         let body = move || match &context {
             None => body(),
             Some(context) => context.run(&mut body),
         };
-        let (runs, waits) = Cell::pair(header, Repeating(body), timer);
+        self.repeating(timer, Repeating(body))
+    }
+
+    /// Creates a task that runs until it returns a result or fails, and its handle.
+    pub(crate) fn build_until_result<T: Send + 'static, S: TimerService + 'static>(
+        mut self,
+        timer: Timer<S, Repetition>,
+        mut body: impl FnMut() -> Result<Option<T>, Failure> + Send + 'static,
+    ) -> (Arc<dyn Runnable>, TaskHandle<T>) {
+        let context = self.take_context();
+        let body = move || match &context {
+            None => body(),
+            Some(context) => context.run(&mut body),
+        };
+        self.repeating(timer, UntilResult(body))
+    }
+
+    fn repeating<T: Send + 'static, S: TimerService + 'static>(
+        mut self,
+        timer: Timer<S, Repetition>,
+        body: impl Body<T> + 'static,
+    ) -> (Arc<dyn Runnable>, TaskHandle<T>) {
+        let (tokens, is_limited) = (self.take_tokens(), self.has_limits());
+        let header = Header::new(TaskId::next(), self.attributes);
+        let (runs, waits) = Cell::pair(header, body, timer);
         if is_limited {
             runs.limit();
         }

@@ -414,11 +414,15 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Runnable for Cell<T
             let outcome = outcome.unwrap_or_else(|payload| Err(Failure::from_panic(payload)));
             // Before the end of the run is published: the next run has a timer of its own.
             self.disarm();
-            if let Err(failure) = outcome {
+            let last = match outcome {
+                Ok(None) => None,
+                Ok(Some(value)) => Some((Ok(value), RunOutcome::Completed)),
+                Err(failure) => Some((Err(failure.clone()), RunOutcome::Failed(failure))),
+            };
+            if let Some((outcome, ran)) = last {
                 discard(body);
-                let outcome = Err(failure.clone());
                 let stands = self.finish(me, outcome, RunnerRef::Keep) != Finished::Lost;
-                return stands.then_some(RunOutcome::Failed(failure));
+                return stands.then_some(ran);
             }
             self.put_content(Content::Body(body));
             if self.head().state.reset() == Reset::Queued {

@@ -83,7 +83,7 @@ impl Body<()> for Inner {
         Ok(())
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<()>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 

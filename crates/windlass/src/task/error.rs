@@ -4,6 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use crate::interrupt::Interrupted;
@@ -249,7 +250,22 @@ impl fmt::Display for Cancellation {
 /// assert_eq!(failure.message(), Some("no such row"));
 /// ```
 #[derive(Clone)]
-pub struct Failure(Arc<Cause>);
+pub struct Failure(Arc<Inner>);
+
+struct Inner {
+    cause: Cause,
+    /// How many attempts there were, of a task that was tried again.
+    attempts: Option<NonZeroU64>,
+}
+
+impl From<Cause> for Inner {
+    fn from(cause: Cause) -> Self {
+        Self {
+            cause,
+            attempts: None,
+        }
+    }
+}
 
 enum Cause {
     Panic {
@@ -265,7 +281,7 @@ impl Failure {
     pub fn from_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(failure) => *failure,
-            Err(error) => Self(Arc::new(Cause::Error(DiscardOnDrop::new(error)))),
+            Err(error) => Self(Arc::new(Cause::Error(DiscardOnDrop::new(error)).into())),
         }
     }
 
@@ -278,22 +294,42 @@ impl Failure {
                 .downcast_ref::<String>()
                 .map(|text| Cow::Owned(text.clone())),
         };
-        Self(Arc::new(Cause::Panic {
+        let cause = Cause::Panic {
             message,
             payload: Mutex::new(DiscardOnDrop::new(payload)),
-        }))
+        };
+        Self(Arc::new(cause.into()))
+    }
+
+    /// Records how many attempts there were. A failure that others have already is left as it is.
+    pub(crate) fn after_attempts(mut self, attempts: u64) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.attempts = NonZeroU64::new(attempts);
+        }
+        self
+    }
+
+    /// Returns how many attempts there were, if the task was submitted with a
+    /// [`Retry`](crate::scheduled::Retry).
+    #[must_use]
+    pub fn attempts(&self) -> Option<u64> {
+        self.0.attempts.map(NonZeroU64::get)
+    }
+
+    fn cause(&self) -> &Cause {
+        &self.0.cause
     }
 
     /// Returns whether the task panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
-        matches!(*self.0, Cause::Panic { .. })
+        matches!(self.cause(), Cause::Panic { .. })
     }
 
     /// Returns the error that the task returned, if it did not panic.
     #[must_use]
     pub fn error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
-        match &*self.0 {
+        match self.cause() {
             Cause::Error(error) => error.get().map(|error| &**error),
             Cause::Panic { .. } => None,
         }
@@ -302,7 +338,7 @@ impl Failure {
     /// Returns the message of the panic, if its payload is a string.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        match &*self.0 {
+        match self.cause() {
             Cause::Panic { message, .. } => message.as_deref(),
             Cause::Error(_) => None,
         }
@@ -311,7 +347,7 @@ impl Failure {
     /// Calls `inspect` with the payload of the panic. Returns `None` if there is none, if it was taken,
     /// or if another thread inspects it at the same time.
     pub fn with_payload<R>(&self, inspect: impl FnOnce(&(dyn Any + Send)) -> R) -> Option<R> {
-        match &*self.0 {
+        match self.cause() {
             Cause::Panic { payload, .. } => {
                 // User code must not run under the lock: the payload is out of it meanwhile.
                 let taken = payload.lock().take()?;
@@ -326,7 +362,7 @@ impl Failure {
     /// Takes the payload of the panic. Only the first call on any clone returns it.
     #[must_use]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
-        match &*self.0 {
+        match self.cause() {
             Cause::Panic { payload, .. } => payload.lock().take(),
             Cause::Error(_) => None,
         }
@@ -360,7 +396,7 @@ impl Error for Failure {
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match self.cause() {
             Cause::Error(error) => {
                 let mut shown = f.debug_tuple("Failure::Error");
                 error.get().iter().for_each(|error| {
@@ -378,13 +414,18 @@ impl fmt::Debug for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match self.cause() {
             Cause::Error(error) => error.get().map_or(Ok(()), |error| error.fmt(f)),
             Cause::Panic {
                 message: Some(message),
                 ..
             } => write!(f, "panicked: {message}"),
             Cause::Panic { message: None, .. } => f.write_str("panicked"),
+        }?;
+        match self.attempts() {
+            None => Ok(()),
+            Some(1) => f.write_str(" (after 1 attempt)"),
+            Some(attempts) => write!(f, " (after {attempts} attempts)"),
         }
     }
 }

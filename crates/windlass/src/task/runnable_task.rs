@@ -328,7 +328,7 @@ impl Body<()> for Nested {
         Ok(())
     }
 
-    fn run_again(&mut self) -> Result<(), Failure> {
+    fn run_again(&mut self) -> Result<Option<()>, Failure> {
         unreachable!("nobody runs a body again that does not repeat")
     }
 

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::error::Cancellation;
+use super::error::{Cancellation, Failure};
 use super::timestamp;
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The time part of a cell, of a task that runs once or, with [`Repetition`], of one that repeats.
@@ -121,17 +122,40 @@ pub(crate) struct Repetition {
     queued_at: AtomicU64,
 }
 
-/// The number of runs of a periodic task that have ended.
+/// The runs of a task that repeats: how many have ended, and how the last one failed.
 #[derive(Debug, Default)]
-pub(crate) struct RunCount(AtomicU64);
+pub(crate) struct RunCount {
+    ended: AtomicU64,
+    /// Whether they are attempts at one result, not runs of a period.
+    retries: bool,
+    last_failure: Mutex<Option<Failure>>,
+}
 
 impl RunCount {
-    pub(crate) fn increment(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    /// Creates the count of attempts at one result.
+    pub(crate) fn of_attempts() -> Self {
+        Self {
+            retries: true,
+            ..Self::default()
+        }
+    }
+
+    /// Counts the end of a run; returns how many have ended.
+    pub(crate) fn increment(&self) -> u64 {
+        self.ended.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_last_failure(&self, failure: Failure) {
+        let former = self.last_failure.lock().replace(failure);
+        drop(former);
+    }
+
+    fn last_failure(&self) -> Option<Failure> {
+        self.last_failure.lock().clone()
     }
 }
 
@@ -225,8 +249,15 @@ impl<'a> TimerView<'a> {
         self.place
     }
 
-    pub(crate) const fn is_periodic(self) -> bool {
-        self.repetition.is_some()
+    /// Returns whether it repeats with a period.
+    pub(crate) fn is_periodic(self) -> bool {
+        self.repetition
+            .is_some_and(|repetition| !repetition.run_count.retries)
+    }
+
+    /// Returns how the last attempt failed, of a task that is tried again.
+    pub(crate) fn last_failure(self) -> Option<Failure> {
+        self.repetition?.run_count.last_failure()
     }
 
     pub(crate) fn run_count(self) -> u64 {
