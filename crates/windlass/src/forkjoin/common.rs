@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::executor::ForkJoinPool;
 use super::join::join_here;
+use super::local::Local;
 use super::parallelism::{MAX_WORKERS, available_parallelism};
 
 /// The variable for the parallelism of the common pool; read once, on first use.
@@ -74,6 +75,31 @@ where
 {
     match join_here(a, b) {
         Ok(both) => both,
-        Err((a, b)) => ForkJoinPool::common().join(a, b),
+        Err((a, b)) => join_in_common(a, b),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn join_in_common<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    ForkJoinPool::common().join(a, b)
+}
+
+/// Runs `f` with the parallelism of the pool that it runs in: that of the worker that this is called on, or
+/// the common pool.
+pub(super) fn install<R: Send>(f: impl FnOnce(usize) -> R + Send) -> R {
+    let here = Local::with(|local| local.map(|local| local.shared.parallelism()));
+    match here {
+        Some(parallelism) => f(parallelism),
+        None => {
+            let common = ForkJoinPool::common();
+            common.install(|| f(common.parallelism()))
+        }
     }
 }

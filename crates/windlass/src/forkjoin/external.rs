@@ -46,11 +46,11 @@ impl Shared {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        let job = StackJob::new(body);
-        if self.submit(Work::Job(job.as_ref().into())).is_err() {
+        let job = StackJob::new(body, None);
+        if self.submit(Work::Job(job.share())).is_err() {
             return Err(job.into_body());
         }
-        self.wait_outside(&job.latch, job.waiter());
+        self.wait_outside(job.latch(), job.waiter());
         match job.into_outcome() {
             Ok(value) => Ok(value),
             Err(payload) => panic::resume_unwind(payload),

@@ -6,15 +6,17 @@
 )]
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::deque::DequeItem;
 use super::latch::{Latch, Registered};
 use crate::interrupt::ThreadContext;
 use crate::sync::UnsafeCell;
-use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::task::{Task, TaskId};
 use crate::unwind::catch;
 
@@ -93,7 +95,7 @@ pub(super) struct WaiterId(std::num::NonZeroUsize);
 impl WaiterId {
     /// Returns the identity of the waiter that lives at this address.
     pub(super) fn of<T>(waiter: &T) -> Self {
-        Self(std::ptr::NonNull::from(waiter).addr())
+        Self(NonNull::from(waiter).addr())
     }
 }
 
@@ -148,20 +150,41 @@ impl JobRef {
     }
 }
 
-/// A reference to a job on the stack of the join that waits for it: a [`JobRef`] in two words, which are
-/// passed in registers.
-#[derive(Clone, Copy)]
-pub(super) struct StackJobRef {
-    job: std::ptr::NonNull<()>,
-    dispatch: unsafe fn(*const (), Dispatch),
-}
+/// A reference to a job on the stack of the join that waits for it.
+///
+/// Its creator guarantees that the job is alive while the reference is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StackJobRef(NonNull<Head>);
 
-impl From<StackJobRef> for JobRef {
-    fn from(job: StackJobRef) -> Self {
-        Self {
-            job: job.job.as_ptr(),
-            dispatch: job.dispatch,
-            waiter: WaiterId(job.job.addr()),
+impl StackJobRef {
+    #[inline]
+    fn head<'a>(self) -> &'a Head {
+        // SAFETY: the job is alive, and only its owner uses this reference.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Returns the next older job of the list that this one is in.
+    #[inline]
+    pub(super) fn older(self) -> Option<Self> {
+        self.head().older.get()
+    }
+
+    #[inline]
+    pub(super) fn set_older(self, older: Option<Self>) {
+        self.head().older.set(older);
+    }
+
+    /// Prepares the job for other threads, once.
+    pub(super) fn share(self) -> JobRef {
+        let head = self.head();
+        head.reach.with_mut(|reach| {
+            // SAFETY: no other thread knows the job.
+            unsafe { (*reach).write(Reach::new()) };
+        });
+        JobRef {
+            job: self.0.as_ptr().cast_const().cast(),
+            dispatch: head.dispatch,
+            waiter: WaiterId(self.0.addr()),
         }
     }
 }
@@ -177,20 +200,53 @@ const NO_THIEF: usize = usize::MAX;
 
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 
-/// A closure on the stack of the thread that will wait for it.
-///
-/// The thread that runs the job takes `body` and writes `outcome`, once, before it sets the latch.
-/// Afterwards both belong to the owner. If the job was returned, `body` is still set.
-pub(super) struct StackJob<F, R> {
-    pub(super) latch: Latch,
+/// What a job needs as soon as other threads can reach it.
+struct Reach {
+    latch: Latch,
     /// The worker that runs the job, from which the owner may steal; none if that worker's deque
     /// holds older work.
     thief: AtomicUsize,
-    body: UnsafeCell<Option<F>>,
-    outcome: UnsafeCell<Option<Outcome<R>>>,
+    /// Whether the job was run, and not returned; valid when the latch is set.
+    was_run: AtomicBool,
 }
 
-// SAFETY: the latch hands body and outcome from the runner to the owner.
+impl Reach {
+    fn new() -> Self {
+        Self {
+            latch: Latch::new(),
+            thief: AtomicUsize::new(NO_THIEF),
+            was_run: AtomicBool::new(false),
+        }
+    }
+}
+
+/// The part of a job whose type does not depend on the closure.
+struct Head {
+    /// The next older private job of the same worker.
+    older: Cell<Option<StackJobRef>>,
+    dispatch: unsafe fn(*const (), Dispatch),
+    /// Initialised by [`StackJobRef::share`]: most jobs are never shared, and the stores for it would be a
+    /// good part of the cost of a join.
+    reach: UnsafeCell<MaybeUninit<Reach>>,
+}
+
+/// A closure on the stack of the thread that will wait for it.
+///
+/// It is private until [shared](StackJobRef::share). The closure is moved out once: by the owner, if the job
+/// was private, taken back or returned; else by the thread that runs it. That thread writes `outcome`
+/// before it sets the latch. Afterwards both belong to the owner.
+///
+/// A job that is dropped drops neither: each of the `into_` methods takes what is there.
+#[repr(C)]
+pub(super) struct StackJob<F, R> {
+    /// First, so that a pointer to it is one to the job.
+    head: Head,
+    body: UnsafeCell<MaybeUninit<F>>,
+    outcome: UnsafeCell<MaybeUninit<Outcome<R>>>,
+}
+
+// SAFETY: `older` and the initialisation of `reach` belong to the owner, before the job is shared. Then the
+// latch hands body and outcome from the runner to the owner.
 unsafe impl<F: Send, R: Send> Sync for StackJob<F, R> {}
 
 impl<F, R> StackJob<F, R>
@@ -199,12 +255,15 @@ where
     R: Send,
 {
     #[inline]
-    pub(super) fn new(body: F) -> Self {
+    pub(super) fn new(body: F, older: Option<StackJobRef>) -> Self {
         Self {
-            latch: Latch::new(),
-            thief: AtomicUsize::new(NO_THIEF),
-            body: UnsafeCell::new(Some(body)),
-            outcome: UnsafeCell::new(None),
+            head: Head {
+                older: Cell::new(older),
+                dispatch: Self::dispatch,
+                reach: UnsafeCell::new(MaybeUninit::uninit()),
+            },
+            body: UnsafeCell::new(MaybeUninit::new(body)),
+            outcome: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
@@ -213,19 +272,35 @@ where
         WaiterId::of(self)
     }
 
-    /// Creates a reference for others to run the job by.
+    /// Creates a reference to the job.
     ///
-    /// The caller keeps the job alive until the latch is set or it has taken the reference back.
+    /// The caller keeps the job alive until it has taken the reference back or, if others can run it, the
+    /// latch is set.
     #[inline]
     pub(super) fn as_ref(&self) -> StackJobRef {
-        StackJobRef {
-            job: std::ptr::NonNull::from(self).cast(),
-            dispatch: Self::dispatch,
-        }
+        StackJobRef(NonNull::from(self).cast())
+    }
+
+    /// Creates a reference for others to run the job by, once; as [`as_ref`](Self::as_ref).
+    pub(super) fn share(&self) -> JobRef {
+        self.as_ref().share()
+    }
+
+    /// The job is shared.
+    fn reach(&self) -> &Reach {
+        self.head.reach.with(|reach| {
+            // SAFETY: initialised when the job was shared.
+            unsafe { &*reach.cast::<Reach>() }
+        })
+    }
+
+    /// Returns the latch of a job that is shared.
+    pub(super) fn latch(&self) -> &Latch {
+        &self.reach().latch
     }
 
     pub(super) fn thief(&self) -> Option<usize> {
-        Some(self.thief.load(Ordering::Acquire)).filter(|thief| *thief != NO_THIEF)
+        Some(self.reach().thief.load(Ordering::Acquire)).filter(|thief| *thief != NO_THIEF)
     }
 
     /// Publishes the worker that runs the job. An owner that waits already is woken, to see it.
@@ -233,14 +308,14 @@ where
     /// The owner registers at the latch, then reads the thief; this thread stores the thief, then reads
     /// the latch. With the fences in between, one of them sees what the other has written.
     fn show_thief(&self, thief: usize) {
-        self.thief.store(thief, Ordering::Release);
+        self.reach().thief.store(thief, Ordering::Release);
         fence(Ordering::SeqCst);
-        self.latch.wake_early();
+        self.latch().wake_early();
     }
 
     /// Registers the owner, which is about to park, at the latch.
     pub(super) fn register(&self, owner: &Arc<ThreadContext>) -> Registered {
-        let registered = self.latch.register(owner);
+        let registered = self.latch().register(owner);
         fence(Ordering::SeqCst);
         registered
     }
@@ -255,57 +330,68 @@ where
             if let Some(thief) = thief {
                 this.show_thief(thief);
             }
-            let body = this.body.with_mut(|body| {
-                // SAFETY: this is the one run of the job.
-                unsafe { (*body).take() }
-            });
-            let outcome = body.map(|body| catch(body));
+            // SAFETY: this is the one run of the job.
+            let outcome = catch(unsafe { this.take_body() });
             this.outcome.with_mut(|place| {
                 // SAFETY: the owner does not read before the latch is set.
-                unsafe { *place = outcome };
+                unsafe { (*place).write(outcome) };
             });
+            this.reach().was_run.store(true, Ordering::Relaxed);
         }
         // SAFETY: the owner keeps the job until it sees this; nothing is touched afterwards.
-        unsafe { Latch::set(&raw const this.latch) };
+        unsafe { Latch::set(&raw const this.reach().latch) };
     }
 
     /// Returns whether the job was returned instead of run. The latch is set.
     pub(super) fn was_returned(&self) -> bool {
+        !self.reach().was_run.load(Ordering::Relaxed)
+    }
+
+    /// Returns the closure of a job that was shared, and was taken back or returned.
+    pub(super) fn into_body(self) -> F {
+        self.drop_reach();
+        // SAFETY: no other thread knows the job.
+        unsafe { self.take_body() }
+    }
+
+    /// Returns the outcome of a job that was run by another thread. The latch is set.
+    pub(super) fn into_outcome(self) -> Outcome<R> {
+        self.drop_reach();
+        // SAFETY: the latch is set, so no other thread touches the job.
+        unsafe { self.take_outcome() }
+    }
+
+    /// Moves the closure out of the job.
+    ///
+    /// # Safety
+    ///
+    /// It was not moved out before, and no other thread accesses it.
+    #[inline]
+    pub(super) unsafe fn take_body(&self) -> F {
         self.body.with(|body| {
-            // SAFETY: the latch is set, so no other reference is in use.
-            unsafe { (*body).is_some() }
+            // SAFETY: by the contract of this function.
+            unsafe { body.cast::<F>().read() }
         })
     }
 
-    /// Takes the closure back, to run it in place. The reference was never shared.
-    #[inline]
-    pub(super) fn into_private_body(self) -> F {
-        // Apart from the closure there is nothing to drop: no thread has waited for the job or run it.
-        let this = ManuallyDrop::new(self);
-        this.take_body()
+    /// Moves the outcome out of the job.
+    ///
+    /// # Safety
+    ///
+    /// The latch is set, the job was not returned, and the outcome was not moved out before.
+    pub(super) unsafe fn take_outcome(&self) -> Outcome<R> {
+        self.outcome.with(|outcome| {
+            // SAFETY: by the contract of this function.
+            unsafe { outcome.cast::<Outcome<R>>().read() }
+        })
     }
 
-    /// Takes the closure back, to run it in place. The reference was taken back or returned.
-    pub(super) fn into_body(self) -> F {
-        self.take_body()
-    }
-
-    #[inline]
-    fn take_body(&self) -> F {
-        let body = self.body.with_mut(|body| {
-            // SAFETY: the callers own the job, and no other reference is in use.
-            unsafe { (*body).take() }
+    /// Drops the latch of a job that was shared, once.
+    pub(super) fn drop_reach(&self) {
+        self.head.reach.with_mut(|reach| {
+            // SAFETY: initialised when the job was shared, and no other thread knows the job any more.
+            unsafe { reach.cast::<Reach>().drop_in_place() };
         });
-        body.expect("a job that was taken back has not been run")
-    }
-
-    /// Returns the outcome. The latch is set.
-    pub(super) fn into_outcome(self) -> Outcome<R> {
-        let outcome = self.outcome.with_mut(|outcome| {
-            // SAFETY: the latch is set, so the runner does not touch the job any more.
-            unsafe { (*outcome).take() }
-        });
-        outcome.expect("a job whose latch is set has an outcome")
     }
 }
 

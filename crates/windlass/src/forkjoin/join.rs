@@ -10,6 +10,12 @@
 //! runs unrelated work, not even its own. What the thief has forked, spawned or submitted is unrelated:
 //! nothing guarantees that it ends before the job does.
 
+#![expect(
+    unsafe_code,
+    reason = "the closure of a job is moved out of it, by whoever runs it"
+)]
+
+use std::any::Any;
 use std::sync::Arc;
 use std::{mem, panic, thread};
 
@@ -121,15 +127,31 @@ where
     RA: Send,
     RB: Send,
 {
-    let job = StackJob::new(a);
-    let at = local.offer_join_job(job.as_ref());
+    let job = StackJob::new(a, local.newest_private());
+    local.offer_join_job(job.as_ref());
     let rb = catch(b);
-    if local.take_private(at) {
-        return then(job.into_private_body(), rb);
+    if local.take_private(job.as_ref()) {
+        // SAFETY: the job was private.
+        return then(unsafe { job.take_body() }, rb);
     }
-    match await_job(local, &job) {
-        Awaited::TakenBack => then(job.into_body(), rb),
-        Awaited::Done => both(job.into_outcome(), rb),
+    end_shared(local, &job, rb)
+}
+
+/// Ends a join whose job was shared.
+#[cold]
+#[inline(never)]
+fn end_shared<A, RA, RB>(local: &Local, job: &StackJob<A, RA>, rb: thread::Result<RB>) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    RA: Send,
+{
+    let awaited = await_job(local, job);
+    job.drop_reach();
+    match awaited {
+        // SAFETY: no other thread has run the job, or will.
+        Awaited::TakenBack => then(unsafe { job.take_body() }, rb),
+        // SAFETY: another thread has run it, and does not touch it any more.
+        Awaited::Done => both(unsafe { job.take_outcome() }, rb),
     }
 }
 
@@ -143,12 +165,23 @@ where
     match rb {
         // Without a drop, nothing of the second result can panic while that of the first unwinds.
         Ok(rb) if !mem::needs_drop::<RB>() => (a(), rb),
-        rb => both(catch(a), rb),
+        Ok(rb) => both(catch(a), Ok(rb)),
+        Err(payload) => after_panic(a, payload),
     }
 }
 
-/// Returns both results, or resumes the first panic.
+/// Runs the first closure after the second has panicked.
 #[cold]
+#[inline(never)]
+fn after_panic<A, RA, RB>(a: A, payload: Box<dyn Any + Send>) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+{
+    both(catch(a), Err(payload))
+}
+
+/// Returns both results, or resumes the first panic.
+#[inline]
 fn both<RA, RB>(ra: thread::Result<RA>, rb: thread::Result<RB>) -> (RA, RB) {
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
@@ -191,8 +224,8 @@ where
     if own.is_some() {
         return Awaited::TakenBack;
     }
-    while !job.latch.is_set() {
-        if !leapfrog(local, || job.thief().filter(|_| !job.latch.is_set())) {
+    while !job.latch().is_set() {
+        if !leapfrog(local, || job.thief().filter(|_| !job.latch().is_set())) {
             sleep_until_news(local, job);
         }
     }
@@ -214,7 +247,7 @@ where
     }
     let shared = &local.shared;
     let Some(runner) = job.thief() else {
-        let has_news = || job.latch.is_set() || job.thief().is_some();
+        let has_news = || job.latch().is_set() || job.thief().is_some();
         return Local::while_blocked(|| local.park_until(has_news));
     };
     // Listed before it counts as blocked: then it may itself be recalled to what is queued.
@@ -222,7 +255,7 @@ where
         .sleep
         .list_joiner(&shared.state, &local.worker, runner);
     let is_recalled = || !Sleep::is_joiner(&shared.state, &local.worker);
-    Local::while_blocked(|| local.park_until(|| job.latch.is_set() || is_recalled()));
+    Local::while_blocked(|| local.park_until(|| job.latch().is_set() || is_recalled()));
     shared.sleep.unlist_joiner(&shared.state, &local.worker);
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::deque::{Deque, LocalOrder};
 use super::job::{JobRef, StackJobRef, WaiterId, Work};
-use super::private_jobs::{Position, PrivateJobs};
+use super::private_jobs::PrivateJobs;
 use super::roster::{WorkerInfo, Workers};
 use super::shared::Shared;
 use crate::interrupt::ThreadContext;
@@ -196,44 +196,48 @@ impl Local {
         Arc::ptr_eq(&self.shared, shared)
     }
 
+    /// Returns the newest of the private jobs.
+    #[inline]
+    pub(super) fn newest_private(&self) -> Option<StackJobRef> {
+        self.private_jobs.newest()
+    }
+
     /// Adds the job of a join: private if joins are short, an older job is shared, and nobody asks for
     /// more; otherwise where others can steal it.
     #[inline]
-    pub(super) fn offer_join_job(&self, job: StackJobRef) -> Position {
+    pub(super) fn offer_join_job(&self, job: StackJobRef) {
         let jobs = &self.private_jobs;
         // A list that has jobs has them because joins are short and an older one is shared.
-        if jobs.is_partly_filled() && !self.worker.is_asked() {
-            return jobs.push(job);
+        if jobs.is_empty() || self.worker.is_asked() {
+            return self.offer_first_join_job(job);
         }
-        self.offer_first_join_job(job)
+        jobs.push(job);
     }
 
+    #[cold]
     #[inline(never)]
-    fn offer_first_join_job(&self, job: StackJobRef) -> Position {
+    fn offer_first_join_job(&self, job: StackJobRef) {
         let jobs = &self.private_jobs;
         let may_keep = jobs.are_joins_short() && !self.deque.is_empty();
-        if may_keep && !jobs.is_full() && !self.worker.is_asked() {
+        if may_keep && !self.worker.is_asked() {
             return jobs.push(job);
         }
         self.share_private();
-        self.push(Work::Job(job.into()));
-        jobs.shared_position()
+        self.push(Work::Job(job.share()));
     }
 
     /// Adds a private job, whatever the pace of joins.
     #[cfg(all(test, not(shuttle)))]
-    pub(super) fn keep_private(&self, job: StackJobRef) -> Position {
-        self.private_jobs.push(job)
+    pub(super) fn keep_private(&self, job: StackJobRef) {
+        self.private_jobs.push(job);
     }
 
-    /// Ends the innermost join, whose job is at this position: takes the job back if it is private;
-    /// returns whether it was.
+    /// Ends the innermost join: takes its job back if it is private; returns whether it was.
     #[inline]
     #[must_use]
-    pub(super) fn take_private(&self, at: Position) -> bool {
-        let jobs = &self.private_jobs;
-        let is_private = jobs.pop(at);
-        if is_private && (jobs.count_private(at) || self.worker.is_asked()) {
+    pub(super) fn take_private(&self, job: StackJobRef) -> bool {
+        let is_private = self.private_jobs.pop(job);
+        if is_private && self.worker.is_asked() {
             self.share_private();
         }
         is_private
@@ -243,15 +247,14 @@ impl Local {
     #[cold]
     fn share_private(&self) {
         self.shared.sleep.answer(&self.worker);
-        while let Some(job) = self.private_jobs.pop_oldest() {
-            self.push(Work::Job(job.into()));
-        }
+        self.private_jobs
+            .drain(|job| self.push(Work::Job(job.share())));
     }
 
     /// Takes the shared job of the innermost join from the worker's own deque.
     pub(super) fn take_shared(&self, waiter: WaiterId) -> Option<Work> {
         // There are no private jobs: all would be newer, and belong to joins that have ended.
-        let _ = self.private_jobs.count_shared();
+        self.private_jobs.count_shared();
         if self.shared.config.order == LocalOrder::Lifo {
             return self.take_for(waiter);
         }
@@ -522,6 +525,12 @@ impl Local {
     pub(super) fn return_job(job: JobRef) {
         // SAFETY: a thread that takes a reference from a deque or list runs or returns it, once.
         unsafe { job.return_to_owner() };
+    }
+
+    /// Returns whether others can steal from this worker, or could if they asked.
+    #[inline]
+    pub(super) fn has_work_for_others(&self) -> bool {
+        self.has_older_work()
     }
 
     /// Returns whether a leapfrogging thief could find work here that is unrelated to what this worker

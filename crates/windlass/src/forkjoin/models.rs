@@ -49,24 +49,24 @@ fn end(shared: &Arc<Shared>) {
 
 /// Pushes a job for another thread, and waits for it.
 fn run_elsewhere(local: &Local, body: impl FnOnce() -> u32 + Send) -> u32 {
-    let job = StackJob::new(body);
-    local.push(Work::Job(job.as_ref().into()));
-    job.latch.wait(&local.context);
+    let job = StackJob::new(body, None);
+    local.push(Work::Job(job.share()));
+    job.latch().wait(&local.context);
     job.into_outcome().unwrap()
 }
 
 #[test]
 fn an_outcome_is_there_when_the_latch_is_set_and_the_job_may_go() {
     model(|| {
-        let job = StackJob::new(|| 7);
-        let theirs = Work::Job(job.as_ref().into());
+        let job = StackJob::new(|| 7, None);
+        let theirs = Work::Job(job.share());
         let runner = thread::Builder::new().spawn(move || {
             if let Work::Job(job) = theirs {
                 // SAFETY: the owner keeps the job until its latch is set, and does not run it.
                 unsafe { job.run(None) };
             }
         });
-        job.latch.wait(&ThreadContext::current());
+        job.latch().wait(&ThreadContext::current());
         assert_eq!(job.into_outcome().unwrap(), 7);
         runner.unwrap().join().unwrap();
     });
@@ -77,8 +77,8 @@ fn an_owner_that_waits_sees_the_thief_of_its_job() {
     model(|| {
         let seen = Arc::new(Latch::new());
         let theirs = Arc::clone(&seen);
-        let job = StackJob::new(move || theirs.wait(&ThreadContext::current()));
-        let stolen = Work::Job(job.as_ref().into());
+        let job = StackJob::new(move || theirs.wait(&ThreadContext::current()), None);
+        let stolen = Work::Job(job.share());
         let thief = thread::Builder::new().spawn(move || {
             // SAFETY: the owner keeps the job until its latch is set, and does not run it.
             stolen.into_job().map(|job| unsafe { job.run(Some(3)) })
@@ -90,7 +90,7 @@ fn an_owner_that_waits_sees_the_thief_of_its_job() {
         assert_eq!(job.thief(), Some(3));
         // SAFETY: it is alive.
         unsafe { Latch::set(&raw const *seen) };
-        job.latch.wait(&me);
+        job.latch().wait(&me);
         thief.unwrap().join().unwrap();
     });
 }
@@ -154,15 +154,15 @@ fn a_joiner_does_not_run_what_the_other_side_has_only_started() {
 #[test]
 fn a_job_that_is_returned_is_its_owners() {
     model(|| {
-        let job = StackJob::new(|| 7);
-        let theirs = Work::Job(job.as_ref().into());
+        let job = StackJob::new(|| 7, None);
+        let theirs = Work::Job(job.share());
         let thief = thread::Builder::new().spawn(move || {
             // SAFETY: the owner keeps the job until its latch is set.
             theirs
                 .into_job()
                 .map(|job| unsafe { job.return_to_owner() })
         });
-        job.latch.wait(&ThreadContext::current());
+        job.latch().wait(&ThreadContext::current());
         assert!(job.was_returned());
         assert_eq!(job.into_body()(), 7);
         thief.unwrap().join().unwrap();
@@ -176,12 +176,12 @@ fn a_join_job_of_a_runner_that_has_gone_on_is_returned() {
     model(|| {
         let shared = shared(0, Duration::MAX);
         shared.as_helper(|local| {
-            let job = StackJob::new(|| 7);
-            local.push(Work::Job(job.as_ref().into()));
+            let job = StackJob::new(|| 7, None);
+            local.push(Work::Job(job.share()));
             let called = Cell::new(false);
             let runner = || (!called.replace(true)).then_some(local.worker.index);
             assert!(join::leapfrog(local, runner));
-            assert!(job.latch.is_set() && job.was_returned());
+            assert!(job.latch().is_set() && job.was_returned());
         });
     });
 }
@@ -193,18 +193,18 @@ fn a_worker_with_older_jobs_is_no_victim_for_leapfrogging() {
     model(|| {
         let shared = shared(0, Duration::MAX);
         shared.as_helper(|local| {
-            let (older, newer) = (StackJob::new(|| 1), StackJob::new(|| 2));
-            local.push(Work::Job(older.as_ref().into()));
-            local.run(Work::Job(newer.as_ref().into()));
+            let (older, newer) = (StackJob::new(|| 1, None), StackJob::new(|| 2, None));
+            local.push(Work::Job(older.share()));
+            local.run(Work::Job(newer.share()));
             assert_eq!(newer.thief(), None);
             assert!(local.take_shared(older.waiter()).is_some());
-            let (older, newer) = (StackJob::new(|| 1), StackJob::new(|| 2));
-            let at = local.keep_private(older.as_ref());
-            local.run(Work::Job(newer.as_ref().into()));
+            let (older, newer) = (StackJob::new(|| 1, None), StackJob::new(|| 2, None));
+            local.keep_private(older.as_ref());
+            local.run(Work::Job(newer.share()));
             assert_eq!(newer.thief(), None);
-            assert!(local.take_private(at));
-            let alone = StackJob::new(|| 3);
-            local.run(Work::Job(alone.as_ref().into()));
+            assert!(local.take_private(older.as_ref()));
+            let alone = StackJob::new(|| 3, None);
+            local.run(Work::Job(alone.share()));
             assert_eq!(alone.thief(), Some(local.worker.index));
         });
     });

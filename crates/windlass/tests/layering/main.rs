@@ -43,6 +43,7 @@ const LAYERS: &[&[&str]] = &[
 const UNSAFE: &[&str] = &[
     "forkjoin/deque.rs",
     "forkjoin/job.rs",
+    "forkjoin/join.rs",
     "forkjoin/latch.rs",
     "forkjoin/local.rs",
     "forkjoin/models.rs",
