@@ -1,0 +1,124 @@
+//! How a slice is split among workers: eagerly into a few pieces for each, then lazily.
+//!
+//! The first splits make four pieces for each worker, all within reach of idle ones, so that a few long
+//! elements are run side by side. A piece is then folded block by block. Before each block its worker looks
+//! whether it has anything left that others could steal; if not, it splits the rest of the piece in two.
+//! So a slice is split about as often as there are thieves. The length of a block follows the time that the
+//! last one took. It begins with one element, since that may take long.
+
+use std::time::Duration;
+
+use super::common::{install, join};
+use super::local::Local;
+use crate::sync::clock::system_now;
+
+/// The pieces for each worker.
+const PIECES: usize = 4;
+
+/// How long a block takes, within a factor of four: long compared to the look at the deque and the clock,
+/// short compared to what a thief waits for anyway.
+const BLOCK_TIME: Duration = Duration::from_micros(10);
+
+/// What can be split: a slice, shared or exclusive.
+pub(super) trait Splittable: Send + Sized {
+    fn len(&self) -> usize;
+
+    fn split_at(self, at: usize) -> (Self, Self);
+}
+
+impl<T: Sync> Splittable for &[T] {
+    fn len(&self) -> usize {
+        <[T]>::len(self)
+    }
+
+    fn split_at(self, at: usize) -> (Self, Self) {
+        self.split_at(at)
+    }
+}
+
+impl<T: Send> Splittable for &mut [T] {
+    fn len(&self) -> usize {
+        <[T]>::len(self)
+    }
+
+    fn split_at(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+}
+
+/// What is done with each part, and how the results of neighbours are combined.
+pub(super) struct Fold<E, F, M> {
+    pub(super) empty: E,
+    /// Adds a block to the result of what is on its left.
+    pub(super) fold: F,
+    pub(super) merge: M,
+}
+
+impl<E, F, M> Fold<E, F, M> {
+    /// Folds all items on the workers of the current pool, or of the common pool.
+    pub(super) fn run<S, A>(&self, items: S) -> A
+    where
+        S: Splittable,
+        A: Send,
+        E: Fn() -> A + Sync,
+        F: Fn(A, S) -> A + Sync,
+        M: Fn(A, A) -> A + Sync,
+    {
+        install(|parallelism| self.eagerly(items, PIECES * parallelism))
+    }
+
+    fn eagerly<S, A>(&self, items: S, pieces: usize) -> A
+    where
+        S: Splittable,
+        A: Send,
+        E: Fn() -> A + Sync,
+        F: Fn(A, S) -> A + Sync,
+        M: Fn(A, A) -> A + Sync,
+    {
+        let len = items.len();
+        if len < 2 || pieces < 2 {
+            return self.lazily((self.empty)(), items, 1);
+        }
+        let (left, right) = items.split_at(len / 2);
+        let (right, left) = join(
+            || self.eagerly(right, pieces / 2),
+            || self.eagerly(left, pieces - pieces / 2),
+        );
+        (self.merge)(left, right)
+    }
+
+    /// Folds the items into `result`, first a block of this length.
+    fn lazily<S, A>(&self, mut result: A, mut items: S, mut block: usize) -> A
+    where
+        S: Splittable,
+        A: Send,
+        E: Fn() -> A + Sync,
+        F: Fn(A, S) -> A + Sync,
+        M: Fn(A, A) -> A + Sync,
+    {
+        loop {
+            let len = items.len();
+            if len <= block {
+                return (self.fold)(result, items);
+            }
+            if !Local::with(|local| local.is_some_and(Local::has_work_for_others)) {
+                let (left, right) = items.split_at(len / 2);
+                let (right, left) = join(
+                    || self.lazily((self.empty)(), right, block),
+                    || self.lazily(result, left, block),
+                );
+                return (self.merge)(left, right);
+            }
+            let begun = system_now();
+            let (first, rest) = items.split_at(block);
+            result = (self.fold)(result, first);
+            items = rest;
+            let took = system_now() - begun;
+            if took < BLOCK_TIME / 2 {
+                block = block.saturating_mul(2);
+            } else if took > BLOCK_TIME * 2 {
+                block = (block / 2).max(1);
+            }
+        }
+    }
+}
