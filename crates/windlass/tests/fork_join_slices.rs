@@ -192,7 +192,7 @@ fn loops_run_in_the_pool_that_they_are_called_in_and_else_in_the_common_pool() {
     let pool = ForkJoinPool::new(2).unwrap();
     pool.install(|| slice::for_each(&[(); 100], |()| assert!(pool.is_current())));
     slice::for_each(&[(); 100], |()| {
-        assert!(worker_index().is_some() && !pool.is_current())
+        assert!(worker_index().is_some() && !pool.is_current());
     });
 }
 

@@ -5,6 +5,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::delayed::DueTasks;
 use super::deque::LocalOrder;
 use super::handle::ForkHandle;
 use super::help_quiesce::help_quiesce;
@@ -17,6 +18,7 @@ use super::shared::{Refused, Shared};
 use super::state::RunState;
 use super::stats::ForkJoinStats;
 use super::task::{self, RecursiveTask, forkable};
+use super::timer_service::PoolTimers;
 use crate::executor::{Executor, ExecutorService, RejectedExecution};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
@@ -84,6 +86,14 @@ impl ForkJoinPool {
     #[inline]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
+    }
+
+    /// Returns the timers of the pool; calls `create` for the first.
+    pub(crate) fn timers(
+        &self,
+        create: impl FnOnce(DueTasks) -> Box<dyn PoolTimers>,
+    ) -> &dyn PoolTimers {
+        self.shared().timers(create)
     }
 
     /// Runs both closures, potentially in parallel, and returns both results.

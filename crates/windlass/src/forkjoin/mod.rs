@@ -23,13 +23,14 @@
 //
 // | row | files |
 // |---|---|
-// | units of work | `latch`, `deque`: nothing of this module; `job`: a task, or a job on a stack; `private_jobs`: those that their worker keeps to itself |
+// | units of work | `latch`, `deque`, `timer_service`: nothing of this module; `job`: a task, or a job on a stack; `private_jobs`: those that their worker keeps to itself |
 // | data of a pool | `roster`: the workers that thieves see; `injector`: work from outside; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
 // | workers come and go | `quiescence`: is all work done, and is that the end; `spawn`: wake, start, replace, retire |
 // | a thread takes part | `local`: the worker's own side, run, push, steal; `assist`: waits for what is queued; `help_quiesce`: waits for the others; `helper`: threads from outside that run work; `worker`: the run loop |
-// | work comes in | `context`: what travels from the thread that forks; `admission`: into a deque or the injector; `external`: threads from outside that wait for a job |
+// | work comes in | `context`: what travels from the thread that forks; `admission`: into a deque or the injector; `delayed`: tasks that are due; `external`: threads from outside that wait for a job |
 // | splitting and waiting | `join`; `scope`; `blocker`; `handle`: of a forked task; `task`: `RecursiveTask` |
 // | from outside | `stats`; `drain`; `shutdown`; `parallelism`; `executor`: the public face; `builder`; `common`; `completer` |
+// | on top of `join` | `split`: a slice among workers; `sort`; `slice`: the loops; `several`: more than two closures |
 //
 // One cycle is broken by a function pointer: `worker` runs tasks, tasks push work, a push may start a
 // worker, and that runs `worker`. So `spawn` calls the run loop through `shared::RunWorker`, which
@@ -42,6 +43,7 @@ mod builder;
 mod common;
 pub mod completer;
 mod context;
+mod delayed;
 mod deque;
 mod drain;
 mod executor;
@@ -61,13 +63,18 @@ mod private_jobs;
 mod quiescence;
 mod roster;
 mod scope;
+mod several;
 mod shared;
 mod shutdown;
 mod sleep;
+pub mod slice;
+mod sort;
 mod spawn;
+mod split;
 mod state;
 mod stats;
 mod task;
+mod timer_service;
 mod worker;
 
 pub use blocker::{ManagedBlocker, blocking, managed_block};
@@ -78,5 +85,9 @@ pub use handle::ForkHandle;
 pub use local::worker_index;
 pub use parallelism::ParallelismError;
 pub use scope::Scope;
+pub use several::{join_all, join3, join4};
 pub use stats::ForkJoinStats;
 pub use task::{Cx, RecursiveTask};
+
+pub(crate) use delayed::DueTasks;
+pub(crate) use timer_service::PoolTimers;

@@ -25,13 +25,14 @@ impl Shared {
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let mut sleepers = Vec::new();
         if self.is_quiescent_now(&state) {
+            let may_end = !state.awaits_timers;
             wakeups = state.quiescence_waiters().signal(usize::MAX);
-            if state.run_state == RunState::Shutdown {
+            if state.run_state == RunState::Shutdown && may_end {
                 // Nothing can be submitted any more: sleeping workers have nothing to wait for.
                 self.set_run_state(&mut state, RunState::Stop);
                 sleepers = self.sleep.take_sleepers(&mut state.census);
             }
-            if state.run_state == RunState::Stop && state.census.live == 0 {
+            if state.run_state == RunState::Stop && state.census.live == 0 && may_end {
                 self.set_run_state(&mut state, RunState::Terminated);
             }
         }

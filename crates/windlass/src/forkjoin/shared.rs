@@ -4,7 +4,7 @@
 //! deque, and the lock-free half of [`Sleep`]. The [`Roster`] has a lock of its own, taken alone or inside that of the
 //! state.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::deque::{Deque, LocalOrder};
@@ -12,6 +12,7 @@ use super::job::{WaiterId, Work};
 use super::roster::{Roster, WorkerInfo};
 use super::sleep::Sleep;
 use super::state::{self, Census, RunState, State};
+use super::timer_service::PoolTimers;
 use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error};
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     /// The threads that could not be created.
     pub(super) refusals: Refusals,
     pub(super) clock: Clock,
+    /// The timers, if a task was ever scheduled.
+    pub(super) timers: OnceLock<Box<dyn PoolTimers>>,
 }
 
 /// Work that was not accepted, and why.
@@ -78,6 +81,11 @@ impl Refused {
             work,
             cause: Some(cause),
         }
+    }
+
+    /// Returns whether the pool has no worker, and no thread could be created.
+    pub(super) const fn is_for_want_of_a_thread(&self) -> bool {
+        self.cause.is_some()
     }
 
     /// Converts it into a rejection. Jobs are never rejected: the submitter runs them.
@@ -113,6 +121,7 @@ impl Shared {
             termination: Termination::default(),
             refusals: Refusals::default(),
             clock: Clock::current(),
+            timers: OnceLock::new(),
         })
     }
 
@@ -143,8 +152,13 @@ impl Shared {
 
     /// Queues work from outside, and wakes no worker; returns it if the pool is shut down.
     pub(super) fn inject(&self, work: Work) -> Result<Accepted, Refused> {
+        self.inject_until(RunState::Running, work)
+    }
+
+    /// As [`inject`](Self::inject), but returns the work only if the pool is beyond this state.
+    pub(super) fn inject_until(&self, last: RunState, work: Work) -> Result<Accepted, Refused> {
         let mut state = self.lock();
-        if state.run_state != RunState::Running {
+        if state.run_state > last {
             return Err(Refused::shut_down(work));
         }
         state.injector.push(work);
@@ -154,6 +168,11 @@ impl Shared {
         } else {
             Accepted::ByWorkers
         })
+    }
+
+    /// Returns how many workers run at a time.
+    pub(super) fn parallelism(&self) -> usize {
+        self.lock().census.parallelism
     }
 
     /// Returns whether submitted work is queued.

@@ -15,6 +15,9 @@ impl Shared {
         self.try_terminate(state);
         // Tries again to start workers that could not be started earlier.
         self.wake_for_queued();
+        if let Some(timers) = self.timers.get() {
+            timers.pool_shut_down();
+        }
     }
 
     /// Stops: returns the tasks that have not started, and interrupts those that run.
@@ -42,6 +45,9 @@ impl Shared {
         self.wake_all();
         self.wake_for_queued();
         waiters.iter().for_each(|waiter| waiter.unpark());
+        if let Some(timers) = self.timers.get() {
+            timers.pool_stopped();
+        }
         self.try_terminate(self.lock());
         tasks
     }

@@ -61,6 +61,8 @@ pub(super) struct State {
     /// Threads that wait for work of the pool, and run it themselves when the pool is
     /// [stalled](Census::is_stalled).
     pub(super) waiters: Vec<Arc<ThreadContext>>,
+    /// Whether the pool has timers that may submit further tasks.
+    pub(super) awaits_timers: bool,
 }
 
 impl State {
@@ -77,6 +79,7 @@ impl State {
             caller_runs: 0,
             quiescence_waiters: WaitQueue::default(),
             waiters: Vec::new(),
+            awaits_timers: false,
         }
     }
 

@@ -22,6 +22,8 @@ pub struct ForkJoinStats {
     pub queued_task_count: usize,
     /// Work that was submitted from outside and that has not started.
     pub queued_submission_count: usize,
+    /// Scheduled tasks that are not yet due.
+    pub delayed_task_count: usize,
     /// Submitted tasks that were accepted and then cancelled, because no worker was left and no thread
     /// could be created.
     pub abandoned_task_count: u64,
@@ -48,6 +50,7 @@ impl Shared {
             steal_count: self.roster.steal_count(),
             queued_task_count: self.roster.snapshot().queued(),
             queued_submission_count: state.injector.len(),
+            delayed_task_count: self.timers.get().map_or(0, |timers| timers.delayed()),
             abandoned_task_count: state.abandoned,
             refused_thread_count: self.refusals.count(),
             last_refusal: self.refusals.last(),

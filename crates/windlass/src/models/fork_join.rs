@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{Ledger, Rendezvous, producers, spawn, submit_tasks_that_meet};
 use crate::executor::ExecutorService;
 use crate::forkjoin::{Cx, ForkJoinPool, RecursiveTask, blocking, join};
+use crate::scheduled::Schedule;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::model;
 use crate::task::TaskHandle;
@@ -63,6 +64,34 @@ fn submissions_from_several_threads_and_a_stop() {
         stopper.join().unwrap();
         // Each was rejected, returned or run; none is cancelled.
         assert_eq!(ledger.close_fork_join(&pool).unrun, 0);
+    });
+}
+
+#[test]
+fn a_delayed_task_that_meets_a_shutdown_is_refused_or_runs_before_the_end() {
+    model(|| {
+        let pool = pool(1);
+        let theirs = pool.clone();
+        let closer = spawn(move || theirs.shutdown());
+        let delayed = pool.schedule(Duration::ZERO, || 5).ok();
+        closer.join().unwrap();
+        assert_eq!(pool.await_termination(Duration::MAX), Ok(true));
+        if let Some(mut accepted) = delayed {
+            assert_eq!(accepted.try_get().unwrap().unwrap(), 5);
+        }
+    });
+}
+
+#[test]
+fn a_delayed_task_that_meets_a_stop_is_refused_cancelled_or_run() {
+    model(|| {
+        let pool = pool(1);
+        let theirs = pool.clone();
+        let stopper = spawn(move || drop(theirs.shutdown_now()));
+        let delayed = pool.schedule(Duration::ZERO, || 5).ok();
+        stopper.join().unwrap();
+        assert_eq!(pool.await_termination(Duration::MAX), Ok(true));
+        assert!(delayed.is_none_or(|accepted| accepted.is_done()));
     });
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::executor::ScheduledThreadPoolExecutor;
+use super::forwarding::{Forward, Forwarding};
 use super::shared::{Options, Shared};
 use crate::pool::{self, ConfigError, Hooks, RejectedExecutionHandler, ThreadPoolExecutor};
 use crate::queue::BlockingQueue;
@@ -35,6 +36,7 @@ const KEEP_ALIVE: Duration = Duration::from_millis(10);
 pub struct Builder {
     pool: pool::Builder,
     options: Options,
+    forward: Option<Forward>,
 }
 
 impl ScheduledThreadPoolExecutor {
@@ -51,7 +53,7 @@ impl ScheduledThreadPoolExecutor {
 }
 
 impl Builder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let pool = ThreadPoolExecutor::builder()
             .core_pool_size(1)
             .keep_alive(KEEP_ALIVE)
@@ -59,6 +61,7 @@ impl Builder {
         Self {
             pool,
             options: Options::default(),
+            forward: None,
         }
     }
 
@@ -154,11 +157,21 @@ impl Builder {
         self
     }
 
+    /// Sets what takes each task that is due, instead of a run.
+    pub(super) fn forward(mut self, forward: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        self.forward = Some(Arc::new(forward));
+        self
+    }
+
     /// Creates the pool, without threads. It uses the clock of the current thread.
     #[must_use]
     pub fn build(self) -> ScheduledThreadPoolExecutor {
         let shared = Arc::new(Shared::new(self.options));
-        let queue: Arc<dyn BlockingQueue<Task>> = Arc::clone(&shared.timers) as _;
+        let timers = Arc::clone(&shared.timers);
+        let queue: Arc<dyn BlockingQueue<Task>> = match self.forward {
+            None => timers,
+            Some(forward) => Arc::new(Forwarding::new(timers, forward)),
+        };
         let pool = self
             .pool
             .maximum_pool_size(usize::MAX)

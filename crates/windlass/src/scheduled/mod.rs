@@ -29,6 +29,8 @@
 //! | `period`, `cron` | when a periodic task is due next |
 //! | `retry`, `backoff` | whether and when a failed attempt is followed by another |
 //! | `handle` | the handle of a scheduled task |
+//! | `fork_join` | the same methods on [`ForkJoinPool`](crate::forkjoin::ForkJoinPool) |
+//! | `forwarding` | a queue whose due tasks are forwarded to another pool |
 //!
 //! The thread pool and the tasks refer to a scheduled pool only through the traits `TimerOwner` and
 //! `TimerService`, which are declared in `task`.
@@ -42,6 +44,8 @@ mod entry;
 mod executor;
 mod far_list;
 mod far_ranges;
+mod fork_join;
+mod forwarding;
 mod handle;
 #[cfg(test)]
 mod models;

@@ -61,6 +61,12 @@ impl<T: Send + 'static> TaskHandle<T> {
         self.task.cell().complete(outcome)
     }
 
+    /// Returns what completes the task from outside, at any time.
+    pub(crate) fn completer(&self) -> impl FnOnce(Result<T, Failure>) -> bool + Send + use<T> {
+        let task = self.task.clone();
+        move |outcome| task.cell().complete(outcome)
+    }
+
     /// Runs the task on this thread, if no thread has started it.
     pub(crate) fn run_here(&self) {
         let _ = self.task.cell().run();
