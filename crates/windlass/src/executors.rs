@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use self::rate_limited::{Rate, RateLimited};
 pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::forkjoin::{ForkJoinPool, ParallelismError};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
@@ -274,6 +274,14 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.0.await_termination(timeout)
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.0.running_tasks()
+    }
+
+    fn completed_count(&self) -> Option<u64> {
+        self.0.completed_count()
     }
 
     fn is_terminating(&self) -> bool {

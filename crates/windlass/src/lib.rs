@@ -13,6 +13,7 @@ mod models;
 pub mod pool;
 pub mod queue;
 pub mod scheduled;
+pub mod shutdown;
 mod submit;
 mod sync;
 pub mod task;

@@ -7,23 +7,29 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use windlass::clock::TestClock;
 use windlass::context::{Captured, Propagate, Propagating};
 use windlass::executors::Unconfigurable;
-use windlass::executors::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
+use windlass::executors::{
+    DirectExecutor, Rate, RateLimited, SerialExecutor, ThreadPerTaskExecutor,
+};
 use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
 use windlass::pool::{
     AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardOldestPolicy,
     DiscardPolicy, Hooks, Outcome, PoolState, PoolStats, RejectedExecutionHandler, TaskInfo,
 };
 use windlass::queue::{
-    ArrayBlockingQueue, BlockingQueue, CapacityError, DelayQueue, Delayed, Fairness,
-    LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue, PutError,
-    ResizableBlockingQueue, SynchronousQueue, Unplaced, Waiting,
+    AgingQueue, ArrayBlockingQueue, BlockingQueue, CapacityError, DelayQueue, Delayed,
+    FairShareQueue, Fairness, KeyLimitQueue, LinkedBlockingDeque, LinkedBlockingQueue,
+    LinkedTransferQueue, PriorityBlockingQueue, PutError, ResizableBlockingQueue, SynchronousQueue,
+    Unplaced, Waiting,
 };
 use windlass::scheduled::{Period, QueuedTask, ScheduledHandle};
+use windlass::shutdown::{PoolReport, ShutdownPlan, ShutdownReport};
 use windlass::task::{
     CancelToken, Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task,
     TaskBuilder, TaskControl, TaskHandle, TaskId, TaskState,
 };
-use windlass::testing::{DropCounter, DropToken, Gate, Latch};
+use windlass::testing::{
+    DropCounter, DropToken, FailingSeed, Gate, Latch, ManualExecutor, SeededExecutor,
+};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{CompletionService, InvokeError, ThreadPoolExecutor};
 use windlass::{Executor, ExecutorService, RejectedExecution, RejectionReason};
@@ -44,6 +50,11 @@ fn executors_can_be_used_after_a_caught_panic() {
     )>();
     is_unwind_safe::<CompletionService<Value, ThreadPoolExecutor>>();
     is_unwind_safe::<Propagating<ThreadPoolExecutor>>();
+    is_unwind_safe::<(
+        RateLimited<ThreadPoolExecutor>,
+        ManualExecutor,
+        SeededExecutor,
+    )>();
     is_unwind_safe::<(ScheduledThreadPoolExecutor, ScheduledHandle<Value>)>();
 }
 
@@ -71,6 +82,8 @@ fn executors_and_what_they_are_made_of_can_be_shared() {
     is_send_and_sync::<ThreadPerTaskExecutor>();
     is_send_and_sync::<SerialExecutor<ThreadPoolExecutor>>();
     is_send_and_sync::<Unconfigurable<ThreadPoolExecutor>>();
+    is_send_and_sync::<(Rate, RateLimited<ThreadPoolExecutor>)>();
+    is_send_and_sync::<(ShutdownPlan<'static>, ShutdownReport, PoolReport)>();
     is_send_and_sync::<CompletionService<Value, ThreadPoolExecutor>>();
     is_send_and_sync::<dyn Executor>();
     is_send_and_sync::<dyn ExecutorService>();
@@ -108,6 +121,9 @@ fn queues_can_be_shared_whatever_they_hold() {
     is_send_and_sync::<DelayQueue<Due>>();
     is_send_and_sync::<LinkedTransferQueue<Value>>();
     is_send_and_sync::<LinkedBlockingDeque<Value>>();
+    is_send_and_sync::<AgingQueue<Value>>();
+    is_send_and_sync::<FairShareQueue<Value, String>>();
+    is_send_and_sync::<KeyLimitQueue<Task, String>>();
     is_send_and_sync::<dyn BlockingQueue<Value>>();
     is_send_and_sync::<(Fairness, Waiting, CapacityError)>();
 }
@@ -135,4 +151,5 @@ fn what_drives_threads_and_tests_can_be_shared() {
     is_send_and_sync::<JoinInterrupted<u32>>();
     is_send_and_sync::<TestClock>();
     is_send_and_sync::<(Gate, Latch, DropCounter, DropToken)>();
+    is_send_and_sync::<(ManualExecutor, SeededExecutor, FailingSeed)>();
 }

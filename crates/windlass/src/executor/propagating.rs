@@ -4,6 +4,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 use super::rejected::RejectedExecution;
+use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
 use crate::interrupt::Interrupted;
 use crate::task::{Propagate, Sources, Task, TaskBuilder};
@@ -82,6 +83,14 @@ impl<E: ExecutorService> ExecutorService for Propagating<E> {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.executor.await_termination(timeout)
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.executor.running_tasks()
+    }
+
+    fn completed_count(&self) -> Option<u64> {
+        self.executor.completed_count()
     }
 
     fn is_terminating(&self) -> bool {

@@ -92,6 +92,11 @@ pub trait ExecutorService: Executor {
         Vec::new()
     }
 
+    /// Returns how many tasks have run and ended; `None` for an executor that does not count them.
+    fn completed_count(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns whether it was shut down and is not yet terminated.
     fn is_terminating(&self) -> bool {
         self.is_shutdown() && !self.is_terminated()
@@ -164,6 +169,9 @@ macro_rules! forward {
             }
             fn running_tasks(&self) -> Vec<RunningTask> {
                 (**self).running_tasks()
+            }
+            fn completed_count(&self) -> Option<u64> {
+                (**self).completed_count()
             }
             fn is_terminating(&self) -> bool {
                 (**self).is_terminating()

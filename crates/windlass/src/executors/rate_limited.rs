@@ -11,7 +11,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason, limit_of};
+use crate::executor::{
+    Executor, ExecutorService, RejectedExecution, RejectionReason, RunningTask, limit_of,
+};
 use crate::interrupt::Interrupted;
 use crate::scheduled::{Schedule, ScheduledExecutorService};
 use crate::sync::clock::{Clock, MAX_TIMEOUT};
@@ -521,6 +523,14 @@ impl<E: ExecutorService + 'static> ExecutorService for RateLimited<E> {
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.0.executor.await_termination(timeout)
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.0.executor.running_tasks()
+    }
+
+    fn completed_count(&self) -> Option<u64> {
+        self.0.executor.completed_count()
     }
 }
 

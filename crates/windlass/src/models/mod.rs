@@ -12,9 +12,11 @@
 //!
 //! Too large for loom. Once each under `cargo test`, many random schedules under shuttle.
 
+mod fairness;
 mod fork_join;
 mod queues;
 mod scheduled;
+mod shutdown;
 mod thread_pools;
 
 use std::sync::Arc;

@@ -393,6 +393,10 @@ impl ExecutorService for ThreadPoolExecutor {
     fn running_tasks(&self) -> Vec<RunningTask> {
         self.shared().running_tasks()
     }
+
+    fn completed_count(&self) -> Option<u64> {
+        Some(self.completed_task_count())
+    }
 }
 
 /// Has the format of the JDK's `toString`, with the name of the pool after the `@`.

@@ -299,6 +299,10 @@ impl ExecutorService for ScheduledThreadPoolExecutor {
         self.pool.running_tasks()
     }
 
+    fn completed_count(&self) -> Option<u64> {
+        Some(self.pool.completed_task_count())
+    }
+
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         self.pool.await_termination(timeout)
     }

@@ -35,7 +35,7 @@ const LAYERS: &[&[&str]] = &[
     &["submit"],
     &["forkjoin", "pool"],
     &["completion", "scheduled"],
-    &["executors"],
+    &["executors", "shutdown"],
     &["models", "testing"],
 ];
 
