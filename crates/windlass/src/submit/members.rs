@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::interrupt::ThreadContext;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Deadline, Mutex};
 use crate::task::{
     CancelMode, Cancellation, ExecutionError, Failure, Handle, TaskControl, TaskState, wait_helper,
@@ -85,6 +85,8 @@ pub(super) struct Members {
     owner: Arc<ThreadContext>,
     policy: JoinPolicy,
     deadline: Deadline,
+    /// The number of the next task.
+    next: AtomicU64,
     tasks: Mutex<Tasks>,
 }
 
@@ -94,7 +96,6 @@ struct Tasks {
     open: Vec<(Member, TaskControl)>,
     /// The length of `open` at which those that are done are removed from it.
     tidy_at: usize,
-    next: u64,
     /// Of those that are not in `open`; `submitted` is of all.
     counts: ScopeCounts,
     /// Panics that nobody has seen and, if there is a policy, all failures; in order of time.
@@ -150,6 +151,7 @@ impl Members {
             owner: ThreadContext::current(),
             policy,
             deadline,
+            next: AtomicU64::new(0),
             tasks: Mutex::new(Tasks::default()),
         })
     }
@@ -178,9 +180,7 @@ impl Members {
 
     /// Returns a number for a task that is about to be created.
     pub(super) fn number(&self) -> Member {
-        let mut tasks = self.tasks.lock();
-        tasks.next += 1;
-        Member(tasks.next)
+        Member(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Adds a task, which has not been submitted. It is cancelled at once if the others were.
