@@ -106,7 +106,7 @@ pub mod error {
     pub use crate::executor::{RejectedExecution, RejectionReason};
     pub use crate::forkjoin::ParallelismError;
     pub use crate::interrupt::{Interrupted, JoinInterrupted};
-    pub use crate::pool::ConfigError;
+    pub use crate::pool::{ConfigError, ReconfigureError};
     pub use crate::queue::{CapacityError, PutError, Unplaced};
     #[cfg(feature = "cron")]
     pub use crate::scheduled::{CronError, ScheduleCronError};

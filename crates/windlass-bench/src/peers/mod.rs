@@ -49,6 +49,6 @@ pub(crate) use self::tokio::Tokio;
 pub(crate) use self::tokio_blocking::TokioBlocking;
 pub(crate) use self::tokio_timers::{TokioDelayQueue, TokioSleep};
 pub(crate) use self::windlass::{Windlass, WindlassArray, WindlassFairArray};
-pub(crate) use self::windlass_additions::{Boxed, Hooked, Named, Watched};
+pub(crate) use self::windlass_additions::{Boxed, Hooked, Named, Untimed, Watched};
 pub(crate) use self::windlass_fork_join::WindlassForkJoin;
 pub(crate) use self::windlass_scheduled::WindlassScheduled;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use windlass::pool::Hooks;
+use windlass::pool::{Hooks, Times};
 use windlass::thread_factory::DefaultThreadFactory;
 use windlass::{Submit, ThreadPoolExecutor};
 
@@ -48,6 +48,24 @@ impl Pool for Named {
     fn with_workers(workers: usize) -> Self {
         let factory = DefaultThreadFactory::named("measured");
         Self(start(fixed(workers).thread_factory(factory)))
+    }
+
+    #[inline]
+    fn execute(&self, body: impl FnOnce() + Send + 'static) {
+        self.0.execute(body).expect("the pool takes tasks");
+    }
+}
+
+/// Without the times of its tasks: the plain pool has them.
+pub(crate) struct Untimed(ThreadPoolExecutor);
+
+impl Peer for Untimed {
+    const NAME: &'static str = "windlass-times";
+}
+
+impl Pool for Untimed {
+    fn with_workers(workers: usize) -> Self {
+        Self(start(fixed(workers).times(Times::Off)))
     }
 
     #[inline]

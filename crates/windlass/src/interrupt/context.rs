@@ -80,6 +80,8 @@ pub(crate) struct ThreadContext {
     /// Whether the thread is parked. Cleared before it takes anything, so that a thread that sees
     /// an element gone from a queue sees this cleared too.
     parked: AtomicBool,
+    /// Whether the thread has parked since it last asked; for the thread itself.
+    has_parked: AtomicBool,
     /// The number by which [`ThreadContext::by_number`] finds it, at most
     /// [`MAX_NUMBER`](Self::MAX_NUMBER); zero if more threads than that have a context.
     number: u32,
@@ -114,6 +116,7 @@ impl ThreadContext {
             ended_by: AtomicU8::new(0),
             signalled: AtomicBool::new(false),
             parked: AtomicBool::new(false),
+            has_parked: AtomicBool::new(false),
         })
     }
 
@@ -289,6 +292,7 @@ impl ThreadContext {
         if self.has_wait_interrupt() {
             return WakeReason::Interrupted;
         }
+        self.has_parked.store(true, Ordering::Relaxed);
         self.parked.store(true, Ordering::Release);
         let woken = sync::park(&self.parker, deadline);
         self.parked.store(false, Ordering::Release);
@@ -302,6 +306,15 @@ impl ThreadContext {
     /// Returns whether the thread is parked in a wait.
     pub(crate) fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Acquire)
+    }
+
+    /// Returns whether the thread, whose context this is, has parked since the last call.
+    pub(crate) fn take_has_parked(&self) -> bool {
+        let has_parked = self.has_parked.load(Ordering::Relaxed);
+        if has_parked {
+            self.has_parked.store(false, Ordering::Relaxed);
+        }
+        has_parked
     }
 
     /// Parks the current thread, whose context this is, until a token or the deadline; interrupts

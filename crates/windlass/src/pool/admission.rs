@@ -27,7 +27,7 @@ impl TaskSink for &Arc<Shared> {
     type Output = Result<(), RejectedExecution>;
 
     /// Implements the fast path of `execute`: the pool runs and has its core workers, no option
-    /// changes the submission, and the queue accepts the task. This is what [`Shared::admit`] does in
+    /// changes the submission, its wait is not timed, and the queue accepts the task. This is what [`Shared::admit`] does in
     /// that case, with the recheck reduced to one load. The task is created in its slot of the queue.
     #[inline(always)]
     fn accept(self, id: TaskId, task: impl FnOnce() -> Task) -> Self::Output {
@@ -35,6 +35,7 @@ impl TaskSink for &Arc<Shared> {
         if !seen.is_running()
             || seen.workers() < self.settings.core()
             || !self.options.has_fast_path()
+            || self.tracker.submitted.picks(id)
         {
             return self.execute_slow(task());
         }

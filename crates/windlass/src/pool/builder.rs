@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::codel::Codel;
+use super::config_error::ConfigError;
+use super::configuration::{Chosen, Configuration};
 use super::executor::ThreadPoolExecutor;
 use super::hooks::Hooks;
 use super::limits::LimitCounts;
+use super::no_effect::ConfigWarning;
 use super::rejection::{self, AbortPolicy, RejectedExecutionHandler};
-use super::settings::{ConfigError, Settings, SettingsSnapshot};
+use super::settings::{Settings, SettingsSnapshot};
 use super::shared::{Options, Shared};
 use super::shed_queue::ShedQueue;
 use super::work_queue::WorkQueue;
@@ -53,6 +56,7 @@ pub struct Builder {
     factory: Option<Arc<dyn ThreadFactory>>,
     handler: Arc<dyn RejectedExecutionHandler>,
     name: Option<String>,
+    chosen: Chosen,
     sources: Sources,
     /// The limits of all tasks, if there are any.
     limits: Option<TaskBuilder>,
@@ -78,6 +82,7 @@ impl Builder {
             factory: None,
             handler: Arc::new(AbortPolicy),
             name: None,
+            chosen: Chosen::default(),
             sources: Sources::default(),
             limits: None,
             codel: None,
@@ -105,12 +110,20 @@ impl Builder {
     #[doc(alias = "maximumPoolSize")]
     pub fn maximum_pool_size(mut self, size: usize) -> Self {
         self.maximum = Some(size);
+        self.chosen.maximum = true;
         self
     }
 
     /// Sets how long a worker beyond core waits for a task before it ends. Default: one minute.
     #[doc(alias = "keepAliveTime")]
     pub fn keep_alive(mut self, time: Duration) -> Self {
+        self.keep_alive = time;
+        self.chosen.keep_alive = true;
+        self
+    }
+
+    /// Sets the keep-alive time unless the user sets one.
+    pub(crate) fn default_keep_alive(mut self, time: Duration) -> Self {
         self.keep_alive = time;
         self
     }
@@ -126,6 +139,7 @@ impl Builder {
     /// [`LinkedBlockingQueue`].
     pub fn work_queue(mut self, queue: impl BlockingQueue<Task> + 'static) -> Self {
         self.queue = Some(WorkQueue::new(queue));
+        self.chosen.capacity = true;
         self
     }
 
@@ -140,6 +154,7 @@ impl Builder {
     #[doc(alias = "RejectedExecutionHandler")]
     pub fn rejection_handler(mut self, handler: impl RejectedExecutionHandler + 'static) -> Self {
         self.handler = rejection::shared(handler);
+        self.chosen.handler = true;
         self
     }
 
@@ -244,6 +259,42 @@ impl Builder {
         self
     }
 
+    fn settings(&self) -> SettingsSnapshot {
+        let default_core = || available_parallelism().min(self.maximum.unwrap_or(usize::MAX));
+        let core = self.core.unwrap_or_else(default_core);
+        SettingsSnapshot {
+            core,
+            maximum: self.maximum.unwrap_or_else(|| core.max(1)),
+            keep_alive: self.keep_alive,
+            core_timeout: self.core_timeout,
+        }
+    }
+
+    /// Returns the settings that can have no effect; those that were not chosen are not among them.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<ConfigWarning> {
+        let configuration = Configuration {
+            settings: self.settings(),
+            capacity: self.queue.as_ref().and_then(WorkQueue::bound),
+            grows_eagerly: self.options.grows_eagerly,
+            chosen: self.chosen,
+        };
+        configuration.warnings()
+    }
+
+    /// Creates the pool as [`build`](Self::build) does, if every setting can have an effect.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::NoEffect`] with the first of the [`warnings`](Self::warnings), or an error of
+    /// [`build`](Self::build).
+    pub fn build_strict(self) -> Result<ThreadPoolExecutor, ConfigError> {
+        match self.warnings().first() {
+            Some(&warning) => Err(ConfigError::NoEffect(warning)),
+            None => self.build(),
+        }
+    }
+
     /// Creates the pool, without threads. It uses the clock of the current thread.
     ///
     /// # Errors
@@ -251,14 +302,7 @@ impl Builder {
     /// [`ConfigError`], if the sizes contradict each other, the maximum is zero, or core workers
     /// would time out at once.
     pub fn build(self) -> Result<ThreadPoolExecutor, ConfigError> {
-        let default_core = || available_parallelism().min(self.maximum.unwrap_or(usize::MAX));
-        let core = self.core.unwrap_or_else(default_core);
-        let settings = Settings::new(SettingsSnapshot {
-            core,
-            maximum: self.maximum.unwrap_or_else(|| core.max(1)),
-            keep_alive: self.keep_alive,
-            core_timeout: self.core_timeout,
-        })?;
+        let settings = Settings::new(self.settings())?;
         let queue = self
             .queue
             .unwrap_or_else(|| WorkQueue::new(LinkedBlockingQueue::new()));

@@ -5,9 +5,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::config_error::ConfigError;
 use super::ctl::RunState;
+use super::reconfigure::{Patch, ReconfigureError, Reconfigured};
 use super::rejection::{self, RejectedExecutionHandler};
-use super::settings::ConfigError;
 use super::shared::Shared;
 use super::spawn::SizeLimit;
 use super::stats::PoolStats;
@@ -81,31 +82,31 @@ impl ThreadPoolExecutor {
         self.shared().name()
     }
 
-    /// Returns a snapshot of all figures.
+    /// Returns a snapshot of all figures, with the times of the tasks.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
-        self.shared().stats()
+        self.shared().stats_with_times()
     }
 
     /// Returns the number of workers that have a thread.
     #[must_use]
     #[doc(alias = "getPoolSize")]
     pub fn pool_size(&self) -> usize {
-        self.stats().pool_size
+        self.shared().stats().pool_size
     }
 
     /// Returns the number of workers that run a task.
     #[must_use]
     #[doc(alias = "getActiveCount")]
     pub fn active_count(&self) -> usize {
-        self.stats().active_count
+        self.shared().stats().active_count
     }
 
     /// Returns the largest number of workers so far.
     #[must_use]
     #[doc(alias = "getLargestPoolSize")]
     pub fn largest_pool_size(&self) -> usize {
-        self.stats().largest_pool_size
+        self.shared().stats().largest_pool_size
     }
 
     /// Returns the number of all tasks accepted so far and not removed: completed, active and
@@ -113,7 +114,7 @@ impl ThreadPoolExecutor {
     #[must_use]
     #[doc(alias = "getTaskCount")]
     pub fn task_count(&self) -> u64 {
-        self.stats().task_count
+        self.shared().stats().task_count
     }
 
     /// Returns the number of tasks that workers have taken and that have ended: completed, failed or
@@ -121,7 +122,7 @@ impl ThreadPoolExecutor {
     #[must_use]
     #[doc(alias = "getCompletedTaskCount")]
     pub fn completed_task_count(&self) -> u64 {
-        self.stats().completed_task_count
+        self.shared().stats().completed_task_count
     }
 
     /// Returns how often the rejection handler was called.
@@ -271,6 +272,43 @@ impl ThreadPoolExecutor {
         Ok(former)
     }
 
+    /// Changes several settings at once: all of them, or none.
+    ///
+    /// The settings are validated as a whole, so their order does not matter. Sizes and times change in one
+    /// step for those who read them; then the queue's capacity and the handler are those of the patch too.
+    ///
+    /// # Errors
+    ///
+    /// [`ReconfigureError`]: the settings contradict each other, or the queue refuses the capacity.
+    /// Nothing is changed.
+    ///
+    /// # Panics
+    ///
+    /// If the thread factory panics; the new settings are in effect.
+    ///
+    /// ```
+    /// use windlass::pool::Patch;
+    /// use windlass::prelude::*;
+    /// use windlass::queue::ResizableBlockingQueue;
+    ///
+    /// let queue = ResizableBlockingQueue::with_capacity(100).unwrap();
+    /// let pool = ThreadPoolExecutor::builder().core_pool_size(2).work_queue(queue).build().unwrap();
+    /// let tuned = Patch::new().core_pool_size(4).maximum_pool_size(8).queue_capacity(500);
+    /// let changed = pool.reconfigure(tuned).unwrap();
+    /// assert!(changed.warnings.is_empty());
+    ///
+    /// // The capacity is refused, so the sizes stay too.
+    /// let refused = pool.reconfigure(Patch::new().maximum_pool_size(16).queue_capacity(0));
+    /// assert!(refused.unwrap_err().is_capacity());
+    /// assert_eq!(pool.maximum_pool_size(), 8);
+    ///
+    /// pool.reconfigure(changed.former).unwrap();
+    /// assert_eq!(pool.core_pool_size(), 2);
+    /// ```
+    pub fn reconfigure(&self, patch: Patch) -> Result<Reconfigured, ReconfigureError> {
+        self.shared().reconfigure(patch)
+    }
+
     /// Ends idle workers beyond core now, before their keep-alive time is over. Does not wait for
     /// them.
     pub fn retire_idle(&self) {
@@ -402,6 +440,6 @@ impl ExecutorService for ThreadPoolExecutor {
 /// Has the format of the JDK's `toString`, with the name of the pool after the `@`.
 impl fmt::Debug for ThreadPoolExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.stats(), f)
+        fmt::Display::fmt(&self.shared().stats(), f)
     }
 }

@@ -12,6 +12,8 @@
 //! | `times` | when tasks are timed, and what each worker does right now |
 //! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `ctl` | run state and worker count, in one word |
+//! | `config_error`, `no_effect`, `configuration` | invalid settings, and settings that can have no effect |
+//! | `reconfigure` | one change of several settings |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
 //! | `task_count` | the last task count reported |
@@ -25,12 +27,16 @@ mod admission;
 mod blocked;
 mod builder;
 mod codel;
+mod config_error;
+mod configuration;
 mod ctl;
 mod executor;
 mod hooks;
 mod limits;
 #[cfg(test)]
 mod models;
+mod no_effect;
+mod reconfigure;
 mod rejection;
 mod roster;
 mod settings;
@@ -44,16 +50,18 @@ mod times;
 mod work_queue;
 mod worker;
 
-pub use crate::times::Times;
+pub use crate::times::{Histogram, TaskTimes, Times};
 pub use builder::Builder;
 pub use codel::Codel;
+pub use config_error::ConfigError;
 pub use executor::ThreadPoolExecutor;
 pub use hooks::{Hooks, Outcome, TaskInfo};
+pub use no_effect::ConfigWarning;
+pub use reconfigure::{Patch, ReconfigureError, Reconfigured};
 pub use rejection::{
     AbortPolicy, BlockPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy,
     RejectedExecutionHandler, Saturated,
 };
-pub use settings::ConfigError;
 pub use stats::{PoolState, PoolStats};
 
 pub(crate) use admission::NotAdmitted;

@@ -1,68 +1,11 @@
 //! The settings that can change while the pool runs.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
+
+use super::config_error::ConfigError;
 
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
-/// The error of an invalid configuration. The former one stays in effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// The maximum size is zero.
-    ZeroMaximum,
-    /// The core size exceeds the maximum size.
-    CoreExceedsMaximum {
-        /// The core size, requested or in effect.
-        core: usize,
-        /// The maximum size, requested or in effect.
-        maximum: usize,
-    },
-    /// Core workers may time out, and the keep-alive time is zero: they would be started and ended
-    /// without pause.
-    ZeroKeepAlive,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroMaximum => f.write_str("the maximum pool size must be at least 1"),
-            Self::CoreExceedsMaximum { core, maximum } => {
-                write!(
-                    f,
-                    "the core pool size {core} exceeds the maximum pool size {maximum}"
-                )
-            }
-            Self::ZeroKeepAlive => {
-                f.write_str("core threads that may time out need a keep-alive above zero")
-            }
-        }
-    }
-}
-
-impl Error for ConfigError {}
-
-impl ConfigError {
-    /// Returns whether the maximum size is zero.
-    #[must_use]
-    pub const fn is_zero_maximum(&self) -> bool {
-        matches!(self, Self::ZeroMaximum)
-    }
-
-    /// Returns whether the core size exceeds the maximum size.
-    #[must_use]
-    pub const fn is_core_exceeds_maximum(&self) -> bool {
-        matches!(self, Self::CoreExceedsMaximum { .. })
-    }
-
-    /// Returns whether core workers may time out with a keep-alive time of zero.
-    #[must_use]
-    pub const fn is_zero_keep_alive(&self) -> bool {
-        matches!(self, Self::ZeroKeepAlive)
-    }
-}
 
 /// The values of all settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +34,13 @@ impl SettingsSnapshot {
 }
 
 /// The current values. Writers hold a lock, so that each change is checked against all values.
-/// Readers load each value without it and may see a change half done; workers and blocked submitters
-/// are nudged after a change that concerns them, and read again.
+/// [`Settings::snapshot`] returns the values of one change; a reader of a single one takes no notice of the
+/// others. Workers and blocked submitters are nudged after a change that concerns them, and read again.
 #[derive(Debug)]
 pub(crate) struct Settings {
     writing: Mutex<()>,
+    /// The number of changes, twice, plus one during a change.
+    version: AtomicU64,
     core: AtomicUsize,
     maximum: AtomicUsize,
     /// In nanoseconds; `u64::MAX` is forever.
@@ -108,6 +53,7 @@ impl Settings {
         let values = values.check()?;
         Ok(Self {
             writing: Mutex::new(()),
+            version: AtomicU64::new(0),
             core: AtomicUsize::new(values.core),
             maximum: AtomicUsize::new(values.maximum),
             keep_alive: AtomicU64::new(nanos(values.keep_alive)),
@@ -135,7 +81,18 @@ impl Settings {
         }
     }
 
+    /// Returns the values, which are those of one change.
     pub(crate) fn snapshot(&self) -> SettingsSnapshot {
+        let version = self.version.load(Ordering::SeqCst);
+        let values = self.read();
+        if version % 2 == 0 && self.version.load(Ordering::SeqCst) == version {
+            return values;
+        }
+        let _writing = self.writing.lock();
+        self.read()
+    }
+
+    fn read(&self) -> SettingsSnapshot {
         SettingsSnapshot {
             core: self.core(),
             maximum: self.maximum(),
@@ -150,21 +107,67 @@ impl Settings {
         change: impl FnOnce(&mut SettingsSnapshot),
     ) -> Result<SettingsSnapshot, ConfigError> {
         let _writing = self.writing.lock();
-        let former = self.snapshot();
+        let former = self.read();
         let mut new = former;
         change(&mut new);
         let new = new.check()?;
-        self.core.store(new.core, Ordering::SeqCst);
-        self.maximum.store(new.maximum, Ordering::SeqCst);
+        let version = self.version.load(Ordering::SeqCst);
+        self.version.store(version + 1, Ordering::SeqCst);
+        // Whoever reads the core size and then the maximum of a pool that grows finds room for the core,
+        // and so does one who reads them the other way around if it shrinks.
+        if new.maximum >= former.maximum {
+            self.maximum.store(new.maximum, Ordering::SeqCst);
+            self.core.store(new.core, Ordering::SeqCst);
+        } else {
+            self.core.store(new.core, Ordering::SeqCst);
+            self.maximum.store(new.maximum, Ordering::SeqCst);
+        }
         self.keep_alive
             .store(nanos(new.keep_alive), Ordering::SeqCst);
         self.core_timeout.store(new.core_timeout, Ordering::SeqCst);
+        self.version.store(version + 2, Ordering::SeqCst);
         Ok(former)
     }
 }
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{Settings, SettingsSnapshot};
+    use crate::sync::{model, thread};
+
+    #[test]
+    fn a_snapshot_has_the_values_of_one_change() {
+        let values = |size| SettingsSnapshot {
+            core: size,
+            maximum: size,
+            keep_alive: Duration::from_secs(size as u64),
+            core_timeout: size % 2 == 0,
+        };
+        model(move || {
+            let settings = Arc::new(Settings::new(values(2)).expect("they are valid"));
+            let writer = {
+                let settings = Arc::clone(&settings);
+                thread::Builder::new().spawn(move || {
+                    for size in [5, 3] {
+                        settings
+                            .change(|new| *new = values(size))
+                            .expect("they are valid");
+                    }
+                })
+            };
+            let seen = settings.snapshot();
+            assert_eq!(seen, values(seen.core));
+            writer.expect("a thread").join().expect("no panic");
+            assert_eq!(settings.snapshot(), values(3));
+        });
+    }
 }
 
 #[cfg(all(test, not(loom), not(shuttle)))]

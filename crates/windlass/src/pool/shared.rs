@@ -17,10 +17,10 @@ use crate::executor::Refusals;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Prepare, Task, TimerOwner};
+use crate::task::{Failure, Prepare, Task, TimerOwner, nanos};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
-use crate::times::{Sampler, Times};
+use crate::times::{Times, Tracker};
 use crate::unwind::ignore_panic;
 
 /// A function that is called with failures that no handle receives.
@@ -35,8 +35,7 @@ pub(crate) struct Shared {
     pub(crate) termination: Termination,
     pub(crate) options: Options,
     pub(crate) task_count: Arc<TaskCount>,
-    /// Which tasks the workers time. Read for each task, rarely written.
-    pub(crate) sampler: Sampler,
+    pub(crate) tracker: Tracker,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
     /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
@@ -102,8 +101,8 @@ impl Shared {
             queue,
             roster: Roster::default(),
             termination: Termination::default(),
-            sampler: options.times.sampler(),
             task_count: Arc::clone(options.limits.task_count()),
+            tracker: Tracker::new(options.times),
             options,
             factory: Mutex::new(factory),
             handler: HandlerCell::new(handler),
@@ -186,13 +185,20 @@ impl Shared {
         self.retirements.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Records the time of submission on the task, if the hooks want times; else reads no clock.
+    /// Records the time of submission on the task, if the hooks want times or its wait is timed; else reads
+    /// no clock.
     pub(crate) fn record_submission_time(&self, task: Task) -> Task {
         if self.options.takes_times {
-            task.set_queued_at(self.clock.now())
-        } else {
-            task
+            return task.set_queued_at(self.clock.now(), 1);
         }
+        let sampler = &self.tracker.submitted;
+        // A task with a timer waits from when it is due.
+        if !sampler.picks(task.id()) || task.timer().is_some() {
+            return task;
+        }
+        let (now, weight) = (self.clock.now(), sampler.every());
+        sampler.record(nanos(now));
+        task.set_queued_at(now, weight)
     }
 
     /// Calls the uncaught handler with a failure that no handle receives.

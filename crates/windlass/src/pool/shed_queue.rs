@@ -31,7 +31,7 @@ impl ShedQueue {
     }
 
     fn stamped(&self, task: Task) -> Task {
-        task.set_queued_at(self.counts.clock().now())
+        task.set_queued_at(self.counts.clock().now(), 1)
     }
 
     /// Returns the task, unless it is shed.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::ctl::RunState;
 use super::shared::Shared;
+use crate::times::{Histogram, TaskTimes};
 
 /// A snapshot of the figures of a pool.
 ///
@@ -77,6 +78,13 @@ pub struct PoolStats {
     pub core_pool_size: usize,
     /// The maximum number of workers.
     pub maximum_pool_size: usize,
+    /// How long tasks waited for a worker, from their submission; scheduled tasks from when they were
+    /// due. Empty if the pool [takes no times](super::Times::Off).
+    pub wait_times: Histogram,
+    /// How long tasks ran, hooks included. Empty if the pool takes no times.
+    pub run_times: Histogram,
+    /// The times of tasks that have a name, by name.
+    pub task_times: Vec<TaskTimes>,
 }
 
 /// The state of a pool.
@@ -123,6 +131,7 @@ impl fmt::Display for PoolStats {
 const TRIES: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 impl Shared {
+    /// Returns the figures of the pool, without its times.
     pub(crate) fn stats(&self) -> PoolStats {
         let last = self.task_count.last();
         // Before the completed tasks, among which they are.
@@ -155,6 +164,7 @@ impl Shared {
             None => "ThreadPoolExecutor",
             Some(_) => "ScheduledThreadPoolExecutor",
         };
+        let settings = self.settings.snapshot();
         PoolStats {
             kind,
             name: Arc::clone(self.name()),
@@ -174,8 +184,11 @@ impl Shared {
             abandoned_task_count: self.abandoned(),
             refused_thread_count: self.refusals.count(),
             last_refusal: self.refusals.last(),
-            core_pool_size: self.settings.core(),
-            maximum_pool_size: self.settings.maximum(),
+            core_pool_size: settings.core,
+            maximum_pool_size: settings.maximum,
+            wait_times: Histogram::default(),
+            run_times: Histogram::default(),
+            task_times: Vec::new(),
         }
     }
 }

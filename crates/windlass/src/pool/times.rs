@@ -1,68 +1,121 @@
 //! When tasks are timed, and what each worker does right now.
 
+use std::sync::Arc;
+
 use super::roster::Worker;
 use super::shared::Shared;
+use super::stats::PoolStats;
 use crate::executor::RunningTask;
+use crate::interrupt::ThreadContext;
 use crate::sync::clock;
 use crate::task::{Task, instant, nanos};
-use crate::times::{Sampler, Writer};
+use crate::times::{Recorder, Sample, Sampler, Writer};
 
-/// What a worker keeps while it times a task. Only its thread uses it.
+/// What a worker times its tasks with. Only its thread uses it.
 #[derive(Debug)]
 pub(super) struct Stopwatch<'a> {
     sampler: &'a Sampler,
     activity: Writer<'a>,
+    recorder: Recorder<'a>,
+    /// The run that is timed.
+    timed: Timed,
+}
+
+/// The start of a run that is timed.
+#[derive(Debug, Default)]
+struct Timed {
+    /// As a timestamp.
+    start: u64,
+    /// How many tasks it stands for.
+    weight: u64,
+    wait: Option<Sample>,
+    name: Option<Arc<str>>,
 }
 
 impl<'a> Stopwatch<'a> {
     pub(super) fn new(pool: &'a Shared, worker: &'a Worker) -> Self {
         let stopwatch = Self {
-            sampler: &pool.sampler,
+            sampler: &pool.tracker.run,
             activity: worker.activity.writer(),
+            recorder: pool.tracker.registry.recorder(),
+            timed: Timed::default(),
         };
-        stopwatch.read_when_idle();
+        stopwatch.read_clock();
         stopwatch
     }
 
     /// Publishes which task begins; returns whether it is timed.
     #[inline]
     pub(super) fn begin(&mut self, task: &Task) -> bool {
-        if let Some(name) = task.shared_name() {
+        let name = task.shared_name();
+        if let Some(name) = name {
             self.activity.set_name(name);
         }
-        let timed = self.sampler.picks(task.id());
-        if timed {
-            self.start();
+        let is_timed = self.sampler.picks(task.id());
+        if is_timed {
+            self.start(task, name);
         }
         self.activity.begin(task.id());
-        timed
+        is_timed
     }
 
     /// Publishes that the task has ended.
     #[inline]
-    pub(super) fn end(&mut self, timed: bool) {
+    pub(super) fn end(&mut self, is_timed: bool) {
         self.activity.end();
-        if timed {
+        if is_timed {
             self.stop();
         }
     }
 
     #[cold]
-    fn start(&self) {
-        self.activity.set_since(nanos(clock::now()));
+    fn start(&mut self, task: &Task, name: Option<&Arc<str>>) {
+        let start = nanos(clock::now());
+        self.activity.set_since(start);
+        let weight = self.sampler.every();
+        let queued = match task.timer() {
+            Some(timer) => Some((timer.place().due(), 1)),
+            None => task.stamp().map(|stamp| (stamp.nanos(), stamp.weight())),
+        };
+        self.timed = Timed {
+            start,
+            weight,
+            wait: queued.map(|(queued, picked)| Sample {
+                nanos: start.saturating_sub(queued),
+                weight: weight.max(picked),
+            }),
+            name: name.cloned(),
+        };
     }
 
     #[cold]
-    fn stop(&self) {
+    fn stop(&mut self) {
         let now = nanos(clock::now());
         self.activity.set_since(now);
+        let Timed {
+            start,
+            weight,
+            wait,
+            ref name,
+        } = self.timed;
+        let run = Sample {
+            nanos: now.saturating_sub(start),
+            weight,
+        };
+        self.recorder.record(name.as_ref(), wait, run);
         self.sampler.record(now);
     }
 
-    /// Reads the clock after a wait for a task, so that the time of the wait does not count as that of an
-    /// untimed task after it.
+    /// Reads the clock after a long wait for a task, so that the time of the wait does not count as that
+    /// of an untimed task after it. A wait without parking is short.
     #[cold]
-    pub(super) fn read_when_idle(&self) {
+    pub(super) fn wait_ended(&self, me: &ThreadContext) {
+        if me.take_has_parked() {
+            self.read_clock();
+        }
+    }
+
+    fn read_clock(&self) {
         if !self.sampler.is_off() && self.sampler.every() > 1 {
             let now = nanos(clock::now());
             self.activity.set_since(now);
@@ -89,7 +142,17 @@ impl Shared {
         });
         let running = running.collect();
         // Those that begin from now on have an exact time.
-        self.sampler.time_all(now);
+        self.tracker.run.time_all(now);
         running
+    }
+
+    /// Returns the figures of the pool with its times.
+    pub(crate) fn stats_with_times(&self) -> PoolStats {
+        let mut stats = self.stats();
+        let totals = self.tracker.registry.totals();
+        stats.wait_times = totals.wait_times;
+        stats.run_times = totals.run_times;
+        stats.task_times = totals.named;
+        stats
     }
 }

@@ -65,6 +65,13 @@ impl WorkQueue {
         }
     }
 
+    /// Returns how many tasks the queue holds at most; `None` if there is no bound. Exact while nobody
+    /// uses the queue.
+    pub(crate) fn bound(&self) -> Option<usize> {
+        let room = self.remaining_capacity()?;
+        Some(room.saturating_add(self.len()))
+    }
+
     #[inline(always)]
     pub(crate) fn poll(&self) -> Option<Task> {
         match self {

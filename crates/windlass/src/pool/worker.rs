@@ -36,7 +36,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     loop {
         if task.is_none() {
             task = next_task(pool, &me, retirements);
-            stopwatch.read_when_idle();
+            stopwatch.wait_ended(&me);
         }
         if task.is_none() {
             return Retire::Done;
@@ -165,7 +165,8 @@ fn run_hooked(slot: &mut Option<Task>, hooks: &dyn Hooks, takes_times: bool) -> 
     let Some(task) = slot else {
         return RunEnd::Ended;
     };
-    let mut info = TaskInfo::of(task, queued_for(task));
+    let waited = takes_times.then(|| queued_for(task)).flatten();
+    let mut info = TaskInfo::of(task, waited);
     // In cells, to be read after a panic.
     let (stage, start) = (Cell::new(HookPhase::Before), Cell::new(None));
     let ended = catch(|| {

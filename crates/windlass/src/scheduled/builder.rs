@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::executor::ScheduledThreadPoolExecutor;
 use super::forwarding::{Forward, Forwarding};
 use super::shared::{Options, Shared};
-use crate::pool::{self, ConfigError, Hooks, RejectedExecutionHandler, ThreadPoolExecutor};
+use crate::pool::{
+    self, ConfigError, ConfigWarning, Hooks, RejectedExecutionHandler, ThreadPoolExecutor,
+};
 use crate::queue::BlockingQueue;
 use crate::task::{Failure, Propagate, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
@@ -56,7 +58,7 @@ impl Builder {
     pub(super) fn new() -> Self {
         let pool = ThreadPoolExecutor::builder()
             .core_pool_size(1)
-            .keep_alive(KEEP_ALIVE)
+            .default_keep_alive(KEEP_ALIVE)
             .reuse_worker_after_panic(true);
         Self {
             pool,
@@ -161,6 +163,27 @@ impl Builder {
     pub(super) fn forward(mut self, forward: impl Fn(Task) + Send + Sync + 'static) -> Self {
         self.forward = Some(Arc::new(forward));
         self
+    }
+
+    /// Returns the settings that can have no effect: a keep-alive time, unless there are no core workers.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<ConfigWarning> {
+        let mut warnings = self.pool.warnings();
+        // It is for tasks that are submitted after the shutdown.
+        warnings.retain(|warning| !matches!(warning, ConfigWarning::RejectionHandlerUnused));
+        warnings
+    }
+
+    /// Creates the pool as [`build`](Self::build) does, if every setting can have an effect.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::NoEffect`] with the first of the [`warnings`](Self::warnings).
+    pub fn build_strict(self) -> Result<ScheduledThreadPoolExecutor, ConfigError> {
+        match self.warnings().first() {
+            Some(&warning) => Err(ConfigError::NoEffect(warning)),
+            None => Ok(self.build()),
+        }
     }
 
     /// Creates the pool, without threads. It uses the clock of the current thread.

@@ -9,7 +9,10 @@ use super::shared::{Shared, TimerKind};
 use super::stats::QueuedTask;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
-use crate::pool::{ConfigError, PoolStats, RejectedExecutionHandler, ThreadPoolExecutor};
+use crate::pool::{
+    ConfigError, Patch, PoolStats, ReconfigureError, Reconfigured, RejectedExecutionHandler,
+    ThreadPoolExecutor,
+};
 use crate::queue::BlockingQueue;
 use crate::task::{LimitOwner, Task, TaskBuilder, TaskId};
 use crate::thread_factory::ThreadFactory;
@@ -197,6 +200,15 @@ impl ScheduledThreadPoolExecutor {
         /// [`ConfigError::CoreExceedsMaximum`], only if a maximum was set through
         /// [`pool`](Self::pool); nothing is changed.
         fn set_core_pool_size(&self, size: usize) -> Result<(), ConfigError>;
+
+        /// Changes several settings at once: all of them, or none; see
+        /// [`ThreadPoolExecutor::reconfigure`]. The queue has no capacity that could be changed, and a
+        /// maximum has no effect, which the warnings say.
+        ///
+        /// # Errors
+        ///
+        /// [`ReconfigureError`]; nothing is changed.
+        fn reconfigure(&self, patch: Patch) -> Result<Reconfigured, ReconfigureError>;
 
         /// Returns the maximum number of workers, which has no effect.
         #[must_use]

@@ -20,6 +20,7 @@ mod backend;
 mod backoff;
 pub(crate) mod clock;
 mod deadline;
+mod memory;
 mod numbered;
 mod once_box;
 mod parallelism;
@@ -37,6 +38,7 @@ pub(crate) use backend::{
 };
 pub(crate) use backoff::lock_with_backoff;
 pub(crate) use deadline::{Deadline, park};
+pub(crate) use memory::physical_memory;
 pub(crate) use numbered::Numbered;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;

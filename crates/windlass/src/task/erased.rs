@@ -15,9 +15,10 @@ use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
-use super::header::{Header, QueuedAt};
+use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
+use super::stamp::Stamp;
 use super::timer::Place;
 
 /// A value that can be stored in an [`Erased`].
@@ -37,8 +38,8 @@ pub(super) trait Erase: Send + 'static {
     /// Returns its header, if it has one.
     fn header(&self) -> Option<&Header>;
 
-    /// Returns where it records when it was queued, if that is not in its header.
-    fn queued_at(&self) -> Option<&QueuedAt> {
+    /// Returns the stamp of when it was queued, if it has one.
+    fn stamp(&self) -> Option<&Stamp> {
         None
     }
 
@@ -73,7 +74,7 @@ struct VTable {
     run: unsafe fn(*mut Words) -> RunOutcome,
     abandon: unsafe fn(*mut Words),
     header: for<'a> unsafe fn(&'a Words) -> Option<&'a Header>,
-    queued_at: for<'a> unsafe fn(&'a Words) -> Option<&'a QueuedAt>,
+    stamp: for<'a> unsafe fn(&'a Words) -> Option<&'a Stamp>,
     cell: unsafe fn(*const Words) -> Option<NonNull<dyn Runnable>>,
     take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
@@ -177,10 +178,10 @@ impl Erased {
         unsafe { header(&self.data) }
     }
 
-    pub(super) fn queued_at(&self) -> Option<&QueuedAt> {
-        let queued_at = self.vtable.queued_at;
+    pub(super) fn stamp(&self) -> Option<&Stamp> {
+        let stamp = self.vtable.stamp;
         // SAFETY: the value is there as long as `self` is borrowed.
-        unsafe { queued_at(&self.data) }
+        unsafe { stamp(&self.data) }
     }
 
     pub(super) fn cell(&self) -> Option<&dyn Runnable> {
@@ -327,7 +328,7 @@ impl<R: Erase> Table<R> {
         run: Self::run,
         abandon: Self::abandon,
         header: Self::header,
-        queued_at: Self::queued_at,
+        stamp: Self::stamp,
         cell: Self::cell,
         take_input: Self::take_input,
         place: Self::place,
@@ -367,10 +368,10 @@ impl<R: Erase> Table<R> {
     /// # Safety
     ///
     /// `data` holds a value of type `R`.
-    unsafe fn queued_at(data: &Words) -> Option<&QueuedAt> {
+    unsafe fn stamp(data: &Words) -> Option<&Stamp> {
         // SAFETY: by the contract of this function.
         let value = unsafe { &*data.as_ptr().cast::<R>() };
-        value.queued_at()
+        value.stamp()
     }
 
     /// # Safety

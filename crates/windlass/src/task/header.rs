@@ -2,16 +2,13 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::attributes::Attributes;
 use super::completion::Completion;
 use super::id::TaskId;
 use super::limits::LimitTimes;
-use super::timestamp;
 use super::waiters::Waiters;
 use crate::sync::OnceBox;
-use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The part of a task that does not depend on its code. Tasks that are kept inline have none.
 ///
@@ -27,7 +24,6 @@ struct Rare {
     attributes: Option<Arc<Attributes>>,
     /// The times of a task with limits.
     limit_times: Option<Box<LimitTimes>>,
-    queued_at: QueuedAt,
     waiters: Waiters,
     completion: Completion,
 }
@@ -39,26 +35,8 @@ impl Rare {
             id,
             limit_times: limits.map(|limits| Box::new(LimitTimes::new(limits))),
             attributes,
-            queued_at: QueuedAt::default(),
             waiters: Waiters::default(),
             completion: Completion::default(),
-        }
-    }
-}
-
-/// When a task was queued, as a [`timestamp`]; zero if that was not recorded.
-#[derive(Debug, Default)]
-pub(super) struct QueuedAt(AtomicU64);
-
-impl QueuedAt {
-    pub(super) fn set(&self, at: Instant) {
-        self.0.store(timestamp::nanos(at), Ordering::Relaxed);
-    }
-
-    pub(super) fn get(&self) -> Option<Instant> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            nanos => Some(timestamp::instant(nanos)),
         }
     }
 }
@@ -129,13 +107,5 @@ impl Header {
     /// Returns the place of the outcome of a task that was completed from outside.
     pub(super) fn completion(&self) -> &Completion {
         &self.rare_or_init().completion
-    }
-
-    pub(super) fn set_queued_at(&self, at: Instant) {
-        self.rare_or_init().queued_at.set(at);
-    }
-
-    pub(super) fn queued_at(&self) -> Option<Instant> {
-        self.rare()?.queued_at.get()
     }
 }

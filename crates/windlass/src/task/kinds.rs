@@ -6,9 +6,10 @@ use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
 use super::erased::{Erase, Erased};
-use super::header::{Header, QueuedAt};
+use super::header::Header;
 use super::recycled_box::RecycledBox;
 use super::runnable::{RunOutcome, Runnable};
+use super::stamp::Stamp;
 use super::timer::{MaybeTimer, Place, TimerView};
 use crate::unwind::{discard, ignore_panic};
 
@@ -23,11 +24,7 @@ pub(super) fn erase_body<B: Body<()> + 'static>(body: B) -> Erased {
 
 /// Erases a body with a header.
 pub(super) fn erase_headed<B: Body<()> + 'static>(header: Header, body: B) -> Erased {
-    erase_small(BoxedWithHeader(Box::new(WithHeader {
-        header,
-        queued_at: QueuedAt::default(),
-        body,
-    })))
+    erase_small(BoxedWithHeader(Box::new(WithHeader { header, body })))
 }
 
 /// Erases the runnable half of a cell that has one.
@@ -54,6 +51,14 @@ pub(super) fn erase_one_of_many(half: impl Runnable + 'static) -> Erased {
 /// Erases a task together with a guard that is dropped when the task has ended, or is dropped unrun.
 pub(super) fn erase_guarded<G: Send + 'static>(task: Erased, guard: G) -> Erased {
     erase_small(Guarded(Box::new(WithGuard { task, guard })))
+}
+
+/// Adds a stamp to a value: both are kept in a recycled block, so that no memory is allocated for it.
+pub(super) fn erase_stamped(stamp: Stamp, value: Erased) -> Erased {
+    match RecycledBox::new(WithStamp { stamp, value }) {
+        Ok(recycled) => erase_small(Stamped(recycled)),
+        Err(unstamped) => unstamped.value,
+    }
 }
 
 /// Erases a box or a counted reference, which takes two words at most.
@@ -152,7 +157,6 @@ impl<B: Body<()> + 'static> Erase for Boxed<B> {
 /// A body with a header.
 struct WithHeader<B> {
     header: Header,
-    queued_at: QueuedAt,
     body: B,
 }
 
@@ -168,26 +172,50 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
     fn header(&self) -> Option<&Header> {
         Some(&self.0.header)
     }
-    fn queued_at(&self) -> Option<&QueuedAt> {
-        Some(&self.0.queued_at)
-    }
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
-        let WithHeader {
-            header,
-            queued_at,
-            body,
-        } = *self.0;
+        let WithHeader { header, body } = *self.0;
         let taken = body.take_input(place);
-        taken.map_err(|body| {
-            Self(Box::new(WithHeader {
-                header,
-                queued_at,
-                body,
-            }))
-        })
+        taken.map_err(|body| Self(Box::new(WithHeader { header, body })))
+    }
+}
+
+/// A task of any other kind, with a stamp.
+struct Stamped(RecycledBox<WithStamp>);
+
+struct WithStamp {
+    stamp: Stamp,
+    value: Erased,
+}
+
+impl Erase for Stamped {
+    fn run(self) -> RunOutcome {
+        self.0.into_inner().value.run()
+    }
+    fn abandon(self) {
+        discard(self);
+    }
+    fn header(&self) -> Option<&Header> {
+        self.0.get().value.header()
+    }
+    fn stamp(&self) -> Option<&Stamp> {
+        Some(&self.0.get().stamp)
+    }
+    fn cell(&self) -> Option<&dyn Runnable> {
+        self.0.get().value.cell()
+    }
+    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
+        let WithStamp { stamp, value } = self.0.into_inner();
+        let value = match value.take_input(place) {
+            Ok(()) => return Ok(()),
+            Err(value) => value,
+        };
+        match RecycledBox::new(WithStamp { stamp, value }) {
+            Ok(stamped) => Err(Self(stamped)),
+            Err(_) => unreachable!("it has been in a block"),
+        }
     }
 }
 
@@ -284,8 +312,8 @@ impl<G: Send + 'static> Erase for Guarded<G> {
     fn header(&self) -> Option<&Header> {
         self.0.task.header()
     }
-    fn queued_at(&self) -> Option<&QueuedAt> {
-        self.0.task.queued_at()
+    fn stamp(&self) -> Option<&Stamp> {
+        self.0.task.stamp()
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         self.0.task.cell()

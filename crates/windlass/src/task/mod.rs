@@ -28,6 +28,7 @@
 //   timestamp     times as numbers
 //   limits        how late a task may start, and how long it may run
 //   attributes    name, priority, attachment, limits, context, tokens
+//   stamp         when a task was queued
 //   recycler      blocks of memory, recycled between threads
 //   recycled_box  a closure in such a block
 //   state         the state word: its bits, transitions and reference count
@@ -92,6 +93,7 @@ mod runnable;
 mod runnable_task;
 mod running;
 mod shared;
+mod stamp;
 mod state;
 mod task_state;
 mod timed_task;

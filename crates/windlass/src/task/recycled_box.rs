@@ -35,6 +35,12 @@ impl<F> RecycledBox<F> {
         })
     }
 
+    #[inline]
+    pub(super) fn get(&self) -> &F {
+        // SAFETY: the value is there until the box is consumed, and is borrowed with `self`.
+        unsafe { &*self.block.as_ptr().cast::<F>() }
+    }
+
     /// Moves the value out; its block can be recycled before the value is used.
     #[inline]
     pub(super) fn into_inner(self) -> F {

@@ -11,13 +11,15 @@ use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
 use super::erased::{Erased, ErasedSink};
-use super::error::{Cancellation, Failure};
+use super::error::Cancellation;
 use super::header::Header;
 use super::id::TaskId;
 use super::kinds;
 use super::runnable::{RunOutcome, Runnable};
 use super::running::suspended;
+use super::stamp::Stamp;
 use super::timer::{MaybeTimer, TimerView};
+use super::timestamp;
 use super::transition::CancelMode;
 
 /// The half of a task that runs, at most once.
@@ -231,36 +233,33 @@ impl Task {
         }
     }
 
-    /// Records when the task was queued. An inline task is moved into a box for that.
-    pub(crate) fn set_queued_at(self, at: Instant) -> Self {
+    /// Records when the task was queued, and for how many tasks its wait stands.
+    pub(crate) fn set_queued_at(self, at: Instant, weight: u64) -> Self {
         if let Some(timer) = self.timer() {
             timer.set_queued_at(at);
             return self;
         }
-        let task = if self.header().is_some() {
-            self
-        } else {
-            let id = self.id;
-            let erased = kinds::erase_headed(Header::new(id, None), Nested(self));
-            Self { erased, id }
-        };
-        match (task.erased.queued_at(), task.header()) {
-            (Some(queued_at), _) => queued_at.set(at),
-            (None, Some(header)) => header.set_queued_at(at),
-            (None, None) => {}
+        if let Some(stamp) = self.stamp() {
+            stamp.set(at, weight);
+            return self;
         }
-        task
+        let Self { erased, id } = self;
+        let erased = kinds::erase_stamped(Stamp::new(at, weight), erased);
+        Self { erased, id }
     }
 
     /// Returns when the task was queued, if that was recorded.
     pub(crate) fn queued_at(&self) -> Option<Instant> {
-        if let Some(timer) = self.timer() {
-            return timer.queued_at();
+        match self.timer() {
+            Some(timer) => timer.queued_at(),
+            None => Some(timestamp::instant(self.stamp()?.nanos())),
         }
-        match self.erased.queued_at() {
-            Some(queued_at) => queued_at.get(),
-            None => self.header()?.queued_at(),
-        }
+    }
+
+    /// Returns the stamp of when the task was queued; `None` if that was not recorded, or the task has a
+    /// timer.
+    pub(crate) fn stamp(&self) -> Option<&Stamp> {
+        self.erased.stamp()
     }
 
     /// Returns the time until the task is due, if it is scheduled; zero if it is due.
@@ -314,26 +313,6 @@ impl Task {
             }
         }
         self.erased.pass_in_registers(self.id, Rebuild(sink))
-    }
-}
-
-/// A task as the body of another one, which has a header.
-struct Nested(Task);
-
-impl Body<()> for Nested {
-    const REPEATS: bool = false;
-
-    fn run_once(self) -> Result<(), Failure> {
-        self.0.run();
-        Ok(())
-    }
-
-    fn run_again(&mut self) -> Result<Option<()>, Failure> {
-        unreachable!("nobody runs a body again that does not repeat")
-    }
-
-    fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
-        self.0.take_input(place).map_err(Self)
     }
 }
 

@@ -2,17 +2,27 @@
 //!
 //! | file | role |
 //! |---|---|
+//! | `histogram` | a distribution of durations, and the buckets that one thread writes |
+//! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
+//! | `tracker` | the times of a pool |
 //! | `sampler` | which tasks are timed, so that reading the clock does not show |
 
 mod activity;
+mod histogram;
 mod mode;
 #[cfg(test)]
 mod models;
+mod registry;
 mod sampler;
+mod tracker;
 
+pub use histogram::Histogram;
 pub use mode::Times;
+pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, Running, Writer};
+pub(crate) use registry::{Recorder, Sample};
 pub(crate) use sampler::Sampler;
+pub(crate) use tracker::Tracker;

@@ -16,7 +16,7 @@ use crate::sync::clock::Clock;
 #[non_exhaustive]
 pub enum Times {
     /// Times every task, but when tasks come so fast that reading the clock would show, only one in two,
-    /// four, eight and so on: about one in eight microseconds.
+    /// four, eight and so on: about one in sixteen microseconds.
     #[default]
     Sampled,
     /// Times every task.

@@ -17,10 +17,10 @@ use crate::task::TaskId;
 
 /// The time between two timed tasks that the sampler aims at, in nanoseconds. A timed task costs about
 /// a hundred.
-const TARGET: u64 = 8_000;
+const TARGET: u64 = 16_000;
 
 /// A gap after which every task is timed again.
-const GAP: u64 = 16 * TARGET;
+const GAP: u64 = 8 * TARGET;
 
 /// The number of timed tasks after which the rate is adapted.
 const WINDOW: u64 = 8;
@@ -115,12 +115,15 @@ impl Sampler {
         if !self.adapts {
             return;
         }
-        let gap = now.saturating_sub(self.last.swap(now, Ordering::Relaxed));
+        let gap = now.saturating_sub(self.last.load(Ordering::Relaxed));
+        self.last.store(now, Ordering::Relaxed);
         let shift = self.shift();
         if gap > GAP {
             return self.set_shift(0, now);
         }
-        if self.samples.fetch_add(1, Ordering::Relaxed) + 1 < WINDOW {
+        let samples = self.samples.load(Ordering::Relaxed) + 1;
+        self.samples.store(samples, Ordering::Relaxed);
+        if samples < WINDOW {
             return;
         }
         let elapsed = now.saturating_sub(self.since.load(Ordering::Relaxed));
