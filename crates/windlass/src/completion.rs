@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::executor::{Executor, RejectedExecution};
 use crate::interrupt::{self, Interrupted};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::task::{Failure, Task, TaskBuilder, TaskControl, TaskHandle};
+use crate::sync::{Deadline, Mutex};
+use crate::task::{BatchId, Failure, Handle, Helpers, Task, TaskBuilder, TaskControl, TaskHandle};
 
 /// A service that submits tasks to an executor and returns their handles in the order in which the
 /// tasks are done.
@@ -41,9 +41,38 @@ impl<T: Send + 'static, E: UnwindSafe> UnwindSafe for CompletionService<T, E> {}
 impl<T: Send + 'static, E: RefUnwindSafe> RefUnwindSafe for CompletionService<T, E> {}
 
 struct Shared<T: Send + 'static> {
+    /// The batch of its tasks.
+    batch: BatchId,
     done: Arc<dyn BlockingQueue<TaskHandle<T>>>,
     outstanding: Outstanding,
     overflowed: AtomicU64,
+}
+
+impl<T: Send + 'static> Shared<T> {
+    /// Waits for the next task that is done.
+    fn take(&self) -> Result<TaskHandle<T>, Interrupted> {
+        loop {
+            // Without a deadline there is nothing but an interrupt to end it.
+            if let Some(done) = self.poll_by(Deadline::Never)? {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Waits for the next task that is done, no longer than until the deadline. A thread that could run
+    /// one of the tasks does so instead.
+    fn poll_by(&self, deadline: Deadline) -> Result<Option<TaskHandle<T>>, Interrupted> {
+        let mut wait = |limit: Deadline| match limit.remaining() {
+            None => self.done.take().map(Some),
+            Some(left) => self.done.poll_timeout(left),
+        };
+        match Helpers::current(None) {
+            None => wait(deadline),
+            Some(helpers) => {
+                helpers.wait_any(self.batch, deadline, &|| !self.done.is_empty(), &mut wait)
+            }
+        }
+    }
 }
 
 /// The number of accepted tasks whose handle no consumer has claimed.
@@ -91,6 +120,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
         Self {
             executor,
             shared: Arc::new(Shared {
+                batch: BatchId::next(),
                 done: queue,
                 outstanding: Outstanding::default(),
                 overflowed: AtomicU64::new(0),
@@ -151,6 +181,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// Moves the handle from its slot into the queue when the task is done.
     fn forward_when_done(&self, slot: &Arc<Mutex<Option<TaskHandle<T>>>>, handle: &TaskHandle<T>) {
         let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
+        handle.head().add_to_batch(shared.batch);
         handle.on_done(move |_| {
             let handle = slot.lock().take();
             if let Some(handle) = handle {
@@ -164,6 +195,9 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
 
     /// Waits for the next task that is done.
     ///
+    /// Inside a task of the pool that this service submits to, it runs one of the service's queued tasks in
+    /// place instead of waiting for it.
+    ///
     /// # Errors
     ///
     /// [`Interrupted`], if the thread is interrupted; with the default queue also if a task is done.
@@ -171,10 +205,11 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// # Deadlocks
     ///
     /// Waits forever if nothing is outstanding and nothing is submitted;
-    /// [`completions`](Self::completions) ends then.
+    /// [`completions`](Self::completions) ends then. A circle of waits through it is not reported: it
+    /// waits for any of several tasks.
     pub fn take(&self) -> Result<TaskHandle<T>, Interrupted> {
         self.shared.outstanding.claim();
-        let taken = self.shared.done.take();
+        let taken = self.shared.take();
         if taken.is_err() {
             self.shared.outstanding.add();
         }
@@ -200,7 +235,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     #[doc(alias = "poll")]
     pub fn poll_timeout(&self, timeout: Duration) -> Result<Option<TaskHandle<T>>, Interrupted> {
         self.shared.outstanding.claim();
-        let polled = self.shared.done.poll_timeout(timeout);
+        let polled = self.shared.poll_by(Deadline::after(timeout));
         if !matches!(polled, Ok(Some(_))) {
             self.shared.outstanding.add();
         }
@@ -255,7 +290,7 @@ impl<T: Send + 'static, E> Iterator for Completions<'_, T, E> {
         }
         let mut interrupted = false;
         let handle = loop {
-            match shared.done.take() {
+            match shared.take() {
                 Ok(handle) => break handle,
                 Err(Interrupted) => interrupted = true,
             }

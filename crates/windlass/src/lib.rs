@@ -111,7 +111,7 @@ pub mod error {
     #[cfg(feature = "cron")]
     pub use crate::scheduled::{CronError, ScheduleCronError};
     pub use crate::submit::{InvokeError, RejectedSpawn};
-    pub use crate::task::{Cancellation, ExecutionError, Failure};
+    pub use crate::task::{Cancellation, Deadlock, ExecutionError, Failure};
 }
 
 /// Coming from Java: where to find what, and what differs.

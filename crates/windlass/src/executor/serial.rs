@@ -3,6 +3,7 @@
 //! At most one *runner* is submitted to the other executor at a time: a task that runs the first
 //! queued task and then submits the next runner.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -11,7 +12,10 @@ use super::rejected::{RejectedExecution, RejectionReason};
 use super::service::Executor;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder};
+use crate::task::{
+    Cancellation, Helped, LimitOwner, Relay, Task, TaskBuilder, WaitHelper, Wanted, run_in_place,
+    with_wait_helper,
+};
 use crate::unwind::{catch, discard_payload};
 
 /// An executor that runs its tasks one after the other, in the order of submission, on the threads of
@@ -21,6 +25,10 @@ use crate::unwind::{catch, discard_payload};
 /// executor, so many serial executors can share a small pool. If the other executor is shut down, the
 /// queued tasks are cancelled. If it rejects the next task for another reason, that task runs on the
 /// thread of the last one.
+///
+/// A task that waits for a later task of the same executor runs that one in place, inside itself and before
+/// those that are queued between the two: the wait could not end otherwise. A worker of the other executor
+/// that waits for a task, inside a task of its own, runs those ahead of it too, in order.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -61,6 +69,8 @@ struct State {
     submitting: Option<u64>,
     /// A runner that the other executor ran during its submission, on the same thread.
     ran_inline: Option<u64>,
+    /// The panic of a task that was run in place, for the runner inside whose task that was.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl State {
@@ -143,7 +153,7 @@ impl<E: Executor + 'static> Inner<E> {
             number,
             submitter,
         };
-        self.executor.execute_task(Task::new(move || runner.run()))
+        self.executor.execute_task(Task::relay(runner))
     }
 
     /// Takes all queued tasks, if they wait for this runner, which will not run.
@@ -161,7 +171,9 @@ impl<E: Executor + 'static> Inner<E> {
         let mut panic = None;
         loop {
             let next = self.state.lock().queue.pop_front();
-            if let Some(Err(payload)) = next.map(|task| catch(|| task.run())) {
+            let ended = next.map(|task| catch(|| task.run()));
+            let in_place = self.state.lock().panic.take();
+            for payload in in_place.into_iter().chain(ended.and_then(Result::err)) {
                 match panic {
                     None => panic = Some(payload),
                     Some(_) => discard_payload(payload),
@@ -220,6 +232,44 @@ impl<E: Executor + 'static> Inner<E> {
     }
 }
 
+/// A task that waits for another one of the same executor runs that one in place, before those that are
+/// queued ahead of it: none of them could run before the task that waits has ended.
+impl<E: Executor + 'static> WaitHelper for Inner<E> {
+    fn help(&self, wanted: Wanted) -> Helped {
+        let taken = {
+            let queue = &mut self.state.lock().queue;
+            let at = queue.iter().position(|task| task.is_wanted(wanted));
+            at.and_then(|at| queue.remove(at))
+        };
+        let Some(task) = taken else {
+            return Helped::Nothing;
+        };
+        let name = task.to_name();
+        let id = name.id.as_u64();
+        let ended = run_in_place(Some(name), || {
+            ThreadContext::with_current(|me| {
+                let outer = me.begin_nested();
+                let ended = catch(|| task.run());
+                me.end_nested(outer, id);
+                ended
+            })
+        });
+        if let Err(payload) = ended {
+            let former = self.state.lock().panic.replace(payload);
+            former.into_iter().for_each(discard_payload);
+        }
+        Helped::Ran
+    }
+
+    fn while_blocked(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
+
+    fn executor(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
 /// The body of a task of the other executor: runs one queued task, and submits the next runner.
 struct Runner<E: Executor + 'static> {
     inner: Option<Arc<Inner<E>>>,
@@ -228,16 +278,26 @@ struct Runner<E: Executor + 'static> {
     submitter: Option<Arc<ThreadContext>>,
 }
 
-impl<E: Executor + 'static> Runner<E> {
+impl<E: Executor + 'static> Relay for Runner<E> {
     fn run(mut self) {
         let Some(inner) = self.inner.take() else {
             return;
         };
         if !self.runs_inline(&inner) {
-            inner.run_tasks();
+            with_wait_helper(Arc::clone(&inner) as _, || inner.run_tasks());
         }
     }
 
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        let is_queued = |inner: &Arc<Inner<E>>| {
+            let state = inner.state.lock();
+            state.queue.iter().any(|task| task.is_wanted(wanted))
+        };
+        self.inner.as_ref().is_some_and(is_queued)
+    }
+}
+
+impl<E: Executor + 'static> Runner<E> {
     /// Returns whether the other executor runs this during its submission, on the same thread. Then
     /// the submitter runs the next task.
     fn runs_inline(&self, inner: &Inner<E>) -> bool {

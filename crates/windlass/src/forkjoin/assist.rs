@@ -12,24 +12,28 @@ use super::job::Work;
 use super::local::Local;
 use super::shared::Shared;
 use crate::interrupt::ThreadContext;
-use crate::task::{Head, WaitHelper};
+use crate::task::{Helped, WaitHelper, Wanted, run_in_place};
 
 /// The helper of threads that are workers or guests of fork-join pools.
 pub(super) struct Assist;
 
 impl WaitHelper for Assist {
-    fn help(&self, awaited: &Head) {
-        let state = awaited.state();
-        if state.is_running() || state.is_done() {
-            return;
-        }
-        let id = awaited.header().id();
-        let is_awaited = |work: &Work| work.is_task(id);
-        Local::visit_until(|local| {
+    fn help(&self, wanted: Wanted) -> Helped {
+        let is_awaited = |work: &Work| work.is_wanted(wanted);
+        let ran = Local::visit_until(|local| {
             let near = local.take_near(is_awaited);
             let taken = near.or_else(|| local.shared.take_if_stalled(Some(local), is_awaited));
             taken.map(|work| local.run_awaited(work)).is_some()
         });
+        if ran { Helped::Ran } else { Helped::Nothing }
+    }
+
+    fn executor(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn finds_newest_first(&self) -> bool {
+        true
     }
 
     fn while_blocked(&self, wait: &mut dyn FnMut()) {
@@ -124,6 +128,8 @@ impl Shared {
 impl Local {
     /// Runs work that the current thread waits for, and has taken.
     pub(super) fn run_awaited(&self, work: Work) {
-        Self::while_running(|| self.as_current(|| self.run(work)));
+        run_in_place(work.to_name(), || {
+            Self::while_running(|| self.as_current(|| self.run(work)));
+        });
     }
 }

@@ -18,13 +18,13 @@ use super::job::{WaiterId, Work};
 use super::local::Local;
 use super::shared::Refused;
 use crate::executor::{ExecutorService, RejectedExecution};
-use crate::interrupt::{Interrupted, ThreadContext};
+use crate::interrupt::ThreadContext;
 use crate::sync::Deadline;
 use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{
-    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head,
-    ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, WaitHelper,
-    handle_methods, reading_handle_methods,
+    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head, Helped,
+    ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, WaitError, WaitHelper,
+    Wanted, handle_methods, reading_handle_methods, run_in_place,
 };
 use crate::unwind::{catch, discard};
 
@@ -364,24 +364,36 @@ impl Node {
 
 impl WaitHelper for Node {
     /// Runs nodes of this tree that are queued anywhere, if no worker would.
-    fn help(&self, awaited: &Head) {
-        let Some(pool) = self.pool() else { return };
+    fn help(&self, _wanted: Wanted) -> Helped {
+        let Some(pool) = self.pool() else {
+            return Helped::Nothing;
+        };
         let waiter = self.root().waiter();
         let take = |local: Option<&Local>| {
             let is_own = |work: &Work| work.is_for(waiter);
-            let is_done = awaited.state().is_done();
+            let is_done = self.root().0.end.is_done();
             (!is_done).then(|| pool.shared().take_if_stalled(local, is_own))?
         };
+        let mut helped = Helped::Nothing;
         Local::of(pool.shared(), |local| {
             while let Some(work) = take(local) {
+                helped = Helped::Ran;
                 match local {
                     Some(local) => local.run_awaited(work),
-                    None => Local::while_running(|| {
-                        pool.shared().as_helper(|local| local.run(work));
+                    None => run_in_place(work.to_name(), || {
+                        Local::while_running(|| {
+                            pool.shared().as_helper(|local| local.run(work));
+                        });
                     }),
                 }
             }
         });
+        helped
+    }
+
+    fn executor(&self) -> usize {
+        let pool = self.pool().map(|pool| Arc::as_ptr(pool.shared()).addr());
+        pool.unwrap_or(0)
     }
 
     fn while_blocked(&self, wait: &mut dyn FnMut()) {
@@ -503,9 +515,9 @@ impl Handle for Root {
     }
 
     /// Runs nodes of the tree that this worker has forked, then waits for the end of the tree.
-    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, WaitError> {
         self.node.help_complete(usize::MAX);
-        self.end.head().wait(deadline, Some(&self.node))
+        self.wait_with_help(deadline, Some(&self.node))
     }
 }
 

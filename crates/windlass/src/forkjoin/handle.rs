@@ -11,12 +11,12 @@ use super::join::leapfrog;
 use super::local::Local;
 use super::shared::Shared;
 use crate::executor::RejectedExecution;
-use crate::interrupt::{Interrupted, ThreadContext};
+use crate::interrupt::ThreadContext;
 use crate::sync::Deadline;
 use crate::task::{
-    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, OwningHandle, Ref,
-    ShareableHandle, SharedHandle, Task, TaskControl, TaskHandle, Untyped, WaitHelper,
-    handle_methods, owning_handle_methods,
+    Awaitable, CancelMode, Cancellation, ExecutionError, Failure, Handle, Head, Helped,
+    OwningHandle, Ref, ShareableHandle, SharedHandle, Task, TaskControl, TaskHandle, Untyped,
+    WaitError, WaitHelper, Wanted, handle_methods, owning_handle_methods, run_in_place,
 };
 
 /// The handle of a task that was forked.
@@ -35,17 +35,20 @@ impl<T: Send + 'static> ForkHandle<T> {
     }
 
     /// Waits until the task has completed, failed or been cancelled; interrupts do not end the wait and
-    /// stay pending.
+    /// stay pending. It also ends if it closes a circle of waits, which [`join`](Self::join) would
+    /// report.
     #[doc(alias = "quietlyJoin")]
     pub fn wait_uninterruptibly(&self) {
-        self.wait_uninterruptibly_by(Deadline::Never);
+        // A wait that closes a circle is over; the handle tells that the task is not done.
+        let _ = self.wait_uninterruptibly_by(Deadline::Never);
     }
 
     /// Waits until the task has completed, failed or been cancelled, no longer than `timeout`; returns
     /// whether it is done. Interrupts do not end the wait and stay pending.
     #[doc(alias = "quietlyJoinUninterruptibly")]
     pub fn wait_timeout_uninterruptibly(&self, timeout: Duration) -> bool {
-        self.wait_uninterruptibly_by(Deadline::after(timeout))
+        let ended = self.wait_uninterruptibly_by(Deadline::after(timeout));
+        ended.unwrap_or(false)
     }
 
     /// Completes the task with this value, unless it is done; its body then never starts.
@@ -129,29 +132,36 @@ impl<T: Send + 'static> Handle for ForkHandle<T> {
     }
 
     /// Helps with the task, then waits for its end.
-    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, WaitError> {
         Local::of(&self.shared, |local| {
             if let Some(local) = local {
                 self.help_on(local);
             }
-            self.handle.head().wait(deadline, Some(self))
+            self.wait_with_help(deadline, Some(self))
         })
     }
 }
 
 impl<T: Send + 'static> WaitHelper for ForkHandle<T> {
     /// Runs the task if no worker would. A worker of the pool has done so before.
-    fn help(&self, awaited: &Head) {
-        let state = awaited.state();
+    fn help(&self, _wanted: Wanted) -> Helped {
+        let state = self.handle.head().state();
         if state.is_running() || state.is_done() || !self.shared.is_stalled() {
-            return;
+            return Helped::Nothing;
         }
-        Local::while_running(|| {
-            Local::of(&self.shared, |local| match local {
-                Some(local) => self.run_here(local),
-                None => self.shared.as_helper(|local| self.run_here(local)),
+        run_in_place(Some(self.handle.head().to_name()), || {
+            Local::while_running(|| {
+                Local::of(&self.shared, |local| match local {
+                    Some(local) => self.run_here(local),
+                    None => self.shared.as_helper(|local| self.run_here(local)),
+                });
             });
         });
+        Helped::Ran
+    }
+
+    fn executor(&self) -> usize {
+        std::ptr::from_ref(&*self.shared).addr()
     }
 
     fn while_blocked(&self, wait: &mut dyn FnMut()) {

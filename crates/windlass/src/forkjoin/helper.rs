@@ -22,7 +22,7 @@ impl Shared {
         };
         self.roster.add(&worker);
         let local = Local::helper(self, &worker, deque);
-        let ended = with_wait_helper(&Assist, || {
+        let ended = with_wait_helper(Arc::new(Assist), || {
             local.enter(|| {
                 let ended = catch(|| f(&local));
                 while let Some(own) = local.deque.pop() {

@@ -17,7 +17,7 @@ use super::latch::{Latch, Registered};
 use crate::interrupt::ThreadContext;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::task::{Task, TaskId};
+use crate::task::{Task, TaskId, TaskName, Wanted};
 use crate::unwind::catch;
 
 /// One piece of work.
@@ -61,6 +61,22 @@ impl Work {
 
     pub(super) fn is_task(&self, id: TaskId) -> bool {
         self.task_id() == Some(id)
+    }
+
+    /// Returns whether this is a task that is wanted, or leads to one.
+    pub(super) fn is_wanted(&self, wanted: Wanted) -> bool {
+        match self {
+            Self::Task(task, _) => task.is_wanted(wanted),
+            Self::Job(_) => false,
+        }
+    }
+
+    /// Returns the id and the name of a task.
+    pub(super) fn to_name(&self) -> Option<TaskName> {
+        match self {
+            Self::Task(task, _) => Some(task.to_name()),
+            Self::Job(_) => None,
+        }
     }
 
     pub(super) fn into_job(self) -> Option<JobRef> {

@@ -53,7 +53,7 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             }
         }
     };
-    with_wait_helper(&Assist, || local.enter(run_loop));
+    with_wait_helper(Arc::new(Assist), || local.enter(run_loop));
 }
 
 /// The next action of a worker that has found no work.

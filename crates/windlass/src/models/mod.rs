@@ -18,6 +18,7 @@ mod queues;
 mod scheduled;
 mod shutdown;
 mod thread_pools;
+mod waits;
 
 use std::sync::Arc;
 

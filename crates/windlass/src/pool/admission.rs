@@ -43,7 +43,7 @@ impl TaskSink for &Arc<Shared> {
             return self.execute_beyond_core(refused);
         }
         let seen = self.ctl.load();
-        if seen.is_running() && seen.workers() > 0 {
+        if seen.is_running_without_waits() && seen.workers() > 0 {
             return Ok(());
         }
         self.execute_recheck(id)
@@ -161,7 +161,8 @@ impl Shared {
     /// If the pool was shut down between the first read and the offer, all workers may have exited
     /// without the task: it is removed again, unless a worker has taken it. If the last worker has
     /// retired meanwhile, or there was none, one is started; if that fails, the task is removed too.
-    /// Pairs with `advance_to`, which writes the control word before anybody reads the queue.
+    /// Pairs with `advance_to`, which writes the control word before anybody reads the queue. A thread
+    /// that waits for the task inside another may have searched the queue before: it searches again.
     pub(crate) fn recheck(self: &Arc<Self>, id: TaskId) -> Result<(), NotAdmitted> {
         let seen = self.ctl.load();
         if !seen.is_running() {
@@ -171,6 +172,9 @@ impl Shared {
             if let Err(not_started) = self.try_start(None, SizeLimit::Maximum) {
                 return self.withdraw_unless_covered(id, not_started.into_cause());
             }
+        }
+        if seen.has_waits() {
+            self.offer_to_waiting();
         }
         Ok(())
     }
@@ -195,7 +199,11 @@ impl Shared {
             }
             // Second recheck: a shutdown that found neither this task nor a worker has terminated
             // the pool, and then no worker was started.
-            if may_run(self.ctl.load().state()) {
+            let seen = self.ctl.load();
+            if may_run(seen.state()) {
+                if seen.has_waits() {
+                    self.offer_to_waiting();
+                }
                 return Ok(());
             }
         }
@@ -429,6 +437,10 @@ impl Saturated for SaturatedPool<'_> {
             Cause::NotAllowed => RejectionReason::Saturated,
             Cause::NoThread(_) | Cause::Panicked(_) => RejectionReason::NoThread,
         }
+    }
+
+    fn run_here(&self, run: &mut dyn FnMut()) {
+        self.pool.as_guest(run);
     }
 
     fn queue(&self) -> &dyn BlockingQueue<Task> {

@@ -13,7 +13,7 @@ use super::limits::LimitCounts;
 use super::no_effect::ConfigWarning;
 use super::rejection::{self, AbortPolicy, RejectedExecutionHandler};
 use super::settings::{Settings, SettingsSnapshot};
-use super::shared::{Options, Shared};
+use super::shared::{NestedWaits, Options, Shared};
 use super::shed_queue::ShedQueue;
 use super::work_queue::WorkQueue;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
@@ -250,6 +250,43 @@ impl Builder {
     /// Sets whether tasks are timed. Default: [`Times::Sampled`].
     pub fn times(mut self, times: Times) -> Self {
         self.options.times = times;
+        self
+    }
+
+    /// Sets what a thread of the pool does when it waits, inside a task, for a task of the pool that is
+    /// still queued. Default: [`NestedWaits::Help`].
+    ///
+    /// With `Help` the thread takes that task out of the queue and runs it in place: `get`, `join`, `wait`,
+    /// `invoke_all`, `invoke_any`, and `take` of a completion service. So a task can wait for tasks of
+    /// its own pool, however few workers that has. The thread runs the awaited task and never another one,
+    /// so it may hold a lock meanwhile that the awaited task does not take. The run is counted and
+    /// surrounded by the hooks as any other. It is nested: the stack of the thread bounds how deep waits
+    /// in waits can be, a thread-local that the waiting task has borrowed stays borrowed, and a wait
+    /// with a time limit ends when the task has ended.
+    ///
+    /// If all workers of another pool wait too, the thread also runs an awaited task that is queued there.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// let inner = pool.clone();
+    /// let outer = pool.submit(move || inner.submit(|| 20).unwrap().join().unwrap() + 1).unwrap();
+    /// assert_eq!(outer.join().unwrap(), 21);
+    /// ```
+    pub fn nested_waits(mut self, waits: NestedWaits) -> Self {
+        self.options.nested_waits = waits;
+        self
+    }
+
+    /// Sets how many workers beyond the maximum may replace workers that wait for a task inside a task.
+    /// Default: none, so that the maximum holds always.
+    ///
+    /// A spare worker is started while a worker waits for a task that it cannot run in place, since that
+    /// runs elsewhere, and tasks are queued that no idle worker would take. There are never more of
+    /// them than workers that wait. When those return, as many workers retire.
+    pub fn spare_workers(mut self, spares: usize) -> Self {
+        self.options.spare_workers = spares;
         self
     }
 

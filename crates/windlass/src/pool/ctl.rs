@@ -12,6 +12,10 @@
 //!
 //! The state only moves to the right. The count includes workers whose thread is still being created.
 //!
+//! One bit more is set while a thread of the pool waits for a task inside a task. A submitter reads it with
+//! the state after it has queued a task, and so need not read anything else to know that somebody may
+//! wait for the task.
+//!
 //! Everything here is `SeqCst`. Admission writes the queue and then reads the state; shutdown writes
 //! the state and then reads the queue. At least one of the two must see the other's write (store
 //! buffering), which weaker orderings do not guarantee.
@@ -45,8 +49,20 @@ const STATES: [RunState; 5] = [
 const COUNT_BITS: u32 = 29;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
+/// A thread of the pool waits for a task inside a task.
+const WAITING: u64 = 1 << COUNT_BITS;
+/// The state is in the bits from here on.
+const STATE_SHIFT: u32 = COUNT_BITS + 1;
+
 /// The maximum number of workers of any pool.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
+
+/// Whether threads of a pool wait for tasks inside tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    None,
+    Some,
+}
 
 /// The control word.
 #[derive(Debug)]
@@ -58,11 +74,11 @@ pub(crate) struct CtlSnapshot(u64);
 
 impl CtlSnapshot {
     pub(super) fn new(state: RunState, workers: usize) -> Self {
-        Self(((state as u64) << COUNT_BITS) | workers as u64)
+        Self(((state as u64) << STATE_SHIFT) | workers as u64)
     }
 
     pub(crate) fn state(self) -> RunState {
-        STATES[usize::try_from(self.0 >> COUNT_BITS).unwrap_or(0)]
+        STATES[usize::try_from(self.0 >> STATE_SHIFT).unwrap_or(0)]
     }
 
     #[inline]
@@ -72,13 +88,24 @@ impl CtlSnapshot {
 
     #[inline]
     pub(crate) const fn is_running(self) -> bool {
-        self.0 >> COUNT_BITS == RunState::Running as u64
+        self.0 >> STATE_SHIFT == RunState::Running as u64
+    }
+
+    /// Returns whether the pool accepts tasks, and none of its threads waits for a task inside a task.
+    #[inline]
+    pub(crate) const fn is_running_without_waits(self) -> bool {
+        self.0 & !COUNT_MASK == 0
+    }
+
+    /// Returns whether a thread of the pool waits for a task inside a task.
+    pub(crate) const fn has_waits(self) -> bool {
+        self.0 & WAITING != 0
     }
 
     /// Returns whether the pool no longer runs queued tasks.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
-        self.0 >> COUNT_BITS >= RunState::Stop as u64
+        self.0 >> STATE_SHIFT >= RunState::Stop as u64
     }
 }
 
@@ -109,13 +136,22 @@ impl Ctl {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
+    /// Sets whether a thread of the pool waits for a task inside a task.
+    pub(crate) fn set_waits(&self, waits: Waits) {
+        match waits {
+            Waits::Some => self.0.fetch_or(WAITING, Ordering::SeqCst),
+            Waits::None => self.0.fetch_and(!WAITING, Ordering::SeqCst),
+        };
+    }
+
     /// Advances to `state`, unless the pool is in that state or a later one.
     pub(crate) fn advance_to(&self, state: RunState) {
         let _ = self
             .0
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
                 let now = CtlSnapshot(word);
-                (now.state() < state).then(|| CtlSnapshot::new(state, now.workers()).0)
+                let advanced = CtlSnapshot::new(state, now.workers()).0;
+                (now.state() < state).then_some(advanced | word & WAITING)
             });
     }
 
@@ -134,7 +170,7 @@ impl Ctl {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{Ctl, CtlSnapshot, MAX_WORKERS, RunState, STATES};
+    use super::{Ctl, CtlSnapshot, MAX_WORKERS, RunState, STATES, Waits};
 
     #[test]
     fn state_and_count_do_not_touch_each_other() {
@@ -175,6 +211,20 @@ mod tests {
         assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Shutdown, 1));
         ctl.remove_worker();
         assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Shutdown, 0));
+    }
+
+    #[test]
+    fn waits_touch_neither_state_nor_count() {
+        let ctl = Ctl::new();
+        assert!(ctl.load().is_running_without_waits());
+        ctl.set_waits(Waits::Some);
+        assert!(ctl.load().has_waits() && ctl.load().is_running());
+        assert!(!ctl.load().is_running_without_waits());
+        assert!(ctl.try_add_worker(ctl.load()));
+        ctl.advance_to(RunState::Stop);
+        assert!(ctl.load().has_waits() && ctl.load().is_stopped());
+        ctl.set_waits(Waits::None);
+        assert_eq!(ctl.load(), CtlSnapshot::new(RunState::Stop, 1));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `builder` | its configuration, checked once |
 //! | `admission` | decides about a submitted task: new worker, queue, or rejection |
 //! | `spawn` | starts, retires and replaces workers |
+//! | `assist` | waits inside tasks: runs the awaited task in place |
 //! | `worker` | the run loop of a worker |
 //! | `shutdown` | shutdown and termination |
 //! | `stats` | a snapshot of the figures |
@@ -17,6 +18,7 @@
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
 //! | `task_count` | the last task count reported |
+//! | `waits` | how many threads wait inside tasks |
 //! | `work_queue` | the queue, with a fast path to the default one |
 //! | `blocked` | the submitters that wait for room |
 //! | `limits` | counts the tasks whose time was up, and those that were shed |
@@ -24,6 +26,7 @@
 //! | `rejection`, `hooks` | the rejection handlers and hooks that users supply |
 
 mod admission;
+mod assist;
 mod blocked;
 mod builder;
 mod codel;
@@ -47,6 +50,7 @@ mod spawn;
 mod stats;
 mod task_count;
 mod times;
+mod waits;
 mod work_queue;
 mod worker;
 
@@ -62,6 +66,7 @@ pub use rejection::{
     AbortPolicy, BlockPolicy, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy,
     RejectedExecutionHandler, Saturated,
 };
+pub use shared::NestedWaits;
 pub use stats::{PoolState, PoolStats};
 
 pub(crate) use admission::NotAdmitted;

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[cfg(not(loom))]
 use super::DiscardOldestPolicy;
 use super::ThreadPoolExecutor;
-use crate::executor::ExecutorService;
+use crate::executor::{Executor, ExecutorService};
 #[cfg(not(loom))]
 use crate::queue::SynchronousQueue;
 use crate::queue::{
@@ -117,6 +117,23 @@ a_worker_that_leaves_does_not_leave_a_task_behind! {
     deque: LinkedBlockingDeque::new();
     priority: PriorityBlockingQueue::by_key(Task::priority);
     transfer: LinkedTransferQueue::new();
+}
+
+#[test]
+fn the_only_worker_runs_what_it_waits_for_whenever_that_is_queued() {
+    model(|| {
+        let pool = pool(1, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        let (inner, handle) = Task::with_handle(runs.one());
+        let outer = runs.one();
+        let waits = move || {
+            handle.join().unwrap();
+            outer();
+        };
+        pool.execute(waits).unwrap();
+        pool.execute_task(inner).unwrap();
+        close_and_check(&pool, &runs, 2);
+    });
 }
 
 #[test]

@@ -79,6 +79,12 @@ pub trait Saturated {
 
     /// Returns the pool's `Debug` output: its name, state and figures.
     fn describe(&self) -> String;
+
+    /// Calls `run`, which runs a task of the pool on this thread: if the task waits for another task of
+    /// the pool, this thread runs that one too, as a worker would.
+    fn run_here(&self, run: &mut dyn FnMut()) {
+        run();
+    }
 }
 
 impl<F> RejectedExecutionHandler for F
@@ -132,7 +138,12 @@ impl RejectedExecutionHandler for CallerRunsPolicy {
             task.abandon(Cancellation::Shutdown);
         } else {
             let deadline = limit_of(&task);
-            run_by(task, deadline);
+            let mut task = Some(task);
+            pool.run_here(&mut || {
+                if let Some(task) = task.take() {
+                    run_by(task, deadline);
+                }
+            });
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 //!
 //! Each worker has an [`Activity`] that only it writes, with a counter: twice the number of tasks it has
 //! completed, plus one while it runs a task. Counting costs two plain stores per task. The roster adds up
-//! the counters, and keeps the sum over the workers that have retired.
+//! the counters, and keeps the sum over the workers that have retired. Tasks that a waiting thread runs in
+//! place are counted apart: the worker that does so is busy with the task that waits.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::Thread;
 use crate::task::Task;
 use crate::times::{Activity, Running};
@@ -206,9 +207,47 @@ impl Worker {
     }
 }
 
+/// The number of tasks that waiting threads run in place.
+///
+/// A thread counts as searching before it takes a task out of the queue, and until it has counted the task
+/// as begun. So a reader that reads in this order, searching, ended, begun, misses no task and counts none
+/// as ended that has not begun.
+#[derive(Debug, Default)]
+pub(crate) struct InPlace {
+    searching: AtomicUsize,
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl InPlace {
+    /// Runs `take`, which takes a task out of the queue, and counts the task as begun.
+    pub(crate) fn begin<T>(&self, take: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.searching.fetch_add(1, Ordering::SeqCst);
+        let taken = take();
+        if taken.is_some() {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+        }
+        self.searching.fetch_sub(1, Ordering::SeqCst);
+        taken
+    }
+
+    /// Counts the end of a task.
+    pub(crate) fn end(&self) {
+        self.ended.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Returns how many tasks have been run in place.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::SeqCst)
+    }
+}
+
 /// The workers that have a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Roster(Mutex<Workers>);
+pub(crate) struct Roster {
+    workers: Mutex<Workers>,
+    pub(crate) in_place: InPlace,
+}
 
 #[derive(Debug, Default)]
 struct Workers {
@@ -226,14 +265,16 @@ pub(crate) struct RosterSnapshot {
     pub(crate) starting: usize,
     pub(crate) largest: usize,
     pub(crate) completed: u64,
-    /// Workers that may hold a task which they have not begun.
+    /// Threads that may hold a task which they have not begun.
     pub(crate) searching: usize,
+    /// Tasks that waiting threads run in place.
+    pub(crate) in_place: u64,
 }
 
 impl RosterSnapshot {
     /// Returns how many tasks workers have begun, or were created for.
     pub(crate) fn begun(&self) -> u64 {
-        self.completed + (self.active + self.starting) as u64
+        self.completed + self.in_place + (self.active + self.starting) as u64
     }
 }
 
@@ -241,7 +282,7 @@ impl Roster {
     /// Adds a worker whose thread was created. Called by that thread and by the thread that created
     /// it; the second call has no effect.
     pub(crate) fn add(&self, worker: &Arc<Worker>) {
-        let mut workers = self.0.lock();
+        let mut workers = self.workers.lock();
         if !worker.added.swap(true, Ordering::Relaxed) {
             workers.present.push(Arc::clone(worker));
             workers.largest = workers.largest.max(workers.present.len());
@@ -250,7 +291,7 @@ impl Roster {
 
     /// Removes a worker that retires, or prevents one without a thread from being added.
     pub(crate) fn remove(&self, worker: &Arc<Worker>) {
-        let mut workers = self.0.lock();
+        let mut workers = self.workers.lock();
         worker.added.store(true, Ordering::Relaxed);
         if let Some(at) = workers
             .present
@@ -263,13 +304,17 @@ impl Roster {
     }
 
     pub(crate) fn snapshot(&self) -> RosterSnapshot {
-        let workers = self.0.lock();
+        let workers = self.workers.lock();
         let mut sums = RosterSnapshot {
             present: workers.present.len(),
             largest: workers.largest,
             completed: workers.completed_by_retired,
+            searching: self.in_place.searching.load(Ordering::SeqCst),
             ..RosterSnapshot::default()
         };
+        let ended = self.in_place.ended.load(Ordering::SeqCst);
+        sums.completed += ended;
+        sums.in_place = self.in_place.begun.load(Ordering::SeqCst) - ended;
         for worker in &workers.present {
             if worker.is_starting() {
                 // It has begun nothing yet; read later, its counter may include that very task.
@@ -311,7 +356,7 @@ impl Roster {
 
     /// Returns the workers that have a thread.
     pub(crate) fn present(&self) -> Vec<Arc<Worker>> {
-        self.0.lock().present.clone()
+        self.workers.lock().present.clone()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state that the submitters and workers of a pool share. It owns the parts; the decisions are in
 //! `admission`, `spawn`, `worker` and `shutdown`.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
@@ -12,6 +13,7 @@ use super::rejection::{HandlerCell, RejectedExecutionHandler};
 use super::roster::Roster;
 use super::settings::Settings;
 use super::task_count::TaskCount;
+use super::waits::WaitCount;
 use super::work_queue::WorkQueue;
 use crate::executor::Refusals;
 use crate::sync::Mutex;
@@ -21,7 +23,7 @@ use crate::task::{Failure, Prepare, Task, TimerOwner, nanos};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::times::{Times, Tracker};
-use crate::unwind::ignore_panic;
+use crate::unwind::{discard, ignore_panic};
 
 /// A function that is called with failures that no handle receives.
 pub(crate) type Uncaught = Arc<dyn Fn(&Failure) + Send + Sync>;
@@ -36,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) task_count: Arc<TaskCount>,
     pub(crate) tracker: Tracker,
+    /// The threads that wait for tasks inside tasks.
+    pub(crate) waits: WaitCount,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
     /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
@@ -76,6 +80,24 @@ pub(crate) struct Options {
     pub(crate) queues_every_task: bool,
     /// Whether a worker is kept after a panic of a hook or of a task without a handle.
     pub(crate) reuses_workers: bool,
+    /// What a thread does that waits for a queued task.
+    pub(crate) nested_waits: NestedWaits,
+    /// How many workers beyond the maximum may replace workers that wait.
+    pub(crate) spare_workers: usize,
+}
+
+/// What a thread of a pool does when it waits, inside a task, for a task that is still queued.
+///
+/// See [`Builder::nested_waits`](super::Builder::nested_waits).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NestedWaits {
+    /// It runs that task in place, and no other: the default.
+    #[default]
+    Help,
+    /// It blocks until another thread has run the task, as in the JDK. If all workers do so, they wait
+    /// forever.
+    Block,
 }
 
 impl Options {
@@ -111,6 +133,7 @@ impl Shared {
             refusals: Refusals::default(),
             failed: AtomicU64::new(0),
             unreported: AtomicUsize::new(0),
+            waits: WaitCount::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })
@@ -185,6 +208,18 @@ impl Shared {
         self.retirements.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// Returns how many workers the pool may have at present, with spare workers in place of those that
+    /// wait.
+    pub(crate) fn size_with_spares(&self) -> usize {
+        // The maximum of a scheduled pool is no limit.
+        let size = match self.options.timers {
+            None => self.settings.maximum(),
+            Some(_) => self.settings.core().max(1),
+        };
+        let spares = self.options.spare_workers;
+        size.saturating_add(spares.min(self.waits.blocked()))
+    }
+
     /// Records the time of submission on the task, if the hooks want times or its wait is timed; else reads
     /// no clock.
     pub(crate) fn record_submission_time(&self, task: Task) -> Task {
@@ -205,6 +240,15 @@ impl Shared {
     pub(crate) fn report(&self, failure: &Failure) {
         if let Some(uncaught) = &self.options.uncaught {
             ignore_panic(|| uncaught(failure));
+        }
+    }
+
+    /// Reports a panic of the `terminated` hook, or of the thread factory, where no caller receives it.
+    pub(crate) fn report_panic(&self, ended: Result<(), Box<dyn Any + Send>>) {
+        if let Err(payload) = ended {
+            let failure = Failure::from_panic(payload);
+            self.report(&failure);
+            discard(failure);
         }
     }
 

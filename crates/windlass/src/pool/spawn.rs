@@ -8,13 +8,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::assist::Member;
 use super::ctl::{CtlSnapshot, MAX_WORKERS, RunState};
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
 use crate::sync::{reduce_timer_slack, thread};
-use crate::task::{Cancellation, Failure, Task};
+use crate::task::{Cancellation, Failure, Task, wake_waiters, with_wait_helper};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, discard, ignore_panic};
 
@@ -23,6 +24,8 @@ use crate::unwind::{catch, discard, ignore_panic};
 pub(crate) enum SizeLimit {
     Core,
     Maximum,
+    /// The maximum, and as many more as wait, up to the number of spare workers.
+    Spare,
 }
 
 /// The task that a worker starts with.
@@ -242,6 +245,32 @@ impl Shared {
         }
     }
 
+    /// Continues after a task was queued, or a worker has ended, while threads of the pool wait inside
+    /// tasks.
+    #[cold]
+    pub(crate) fn offer_to_waiting(self: &Arc<Self>) {
+        self.replace_blocked();
+        wake_waiters();
+    }
+
+    /// Starts a spare worker if tasks are queued, workers wait, and no other worker is idle.
+    pub(crate) fn replace_blocked(self: &Arc<Self>) {
+        if self.options.spare_workers == 0 || self.queue.is_empty() {
+            return;
+        }
+        let blocked = self.waits.blocked();
+        let running = self.ctl.load().workers().saturating_sub(blocked);
+        if blocked == 0 || running >= self.settings.core().max(1) {
+            return;
+        }
+        let workers = self.roster.snapshot();
+        let is_idle = workers.present > workers.active + workers.starting;
+        if !is_idle {
+            let started = catch(|| drop(self.add_worker(None, SizeLimit::Spare)));
+            self.report_panic(started);
+        }
+    }
+
     /// Returns whether the state and the limit allow another worker at present.
     #[must_use]
     pub(crate) fn may_add_worker(&self, first: Option<&Task>, limit: SizeLimit) -> bool {
@@ -253,6 +282,7 @@ impl Shared {
         let size = match limit {
             SizeLimit::Core => self.settings.core(),
             SizeLimit::Maximum => self.settings.maximum(),
+            SizeLimit::Spare => self.size_with_spares(),
         };
         // The size is compared before the queue is read: most queues take their lock for that, and a
         // pool that has all its workers executes this for every task that it rejects.
@@ -291,7 +321,8 @@ impl Shared {
         }
         worker.set_thread(ThreadContext::current(), thread::current());
         self.roster.add(worker);
-        let ended = catch(|| worker::run(self, worker));
+        let member = Member::worker(self, Self::replace_blocked);
+        let ended = catch(|| with_wait_helper(member, || worker::run(self, worker)));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         // The failure is reported after the worker was replaced, so that a handler may wait for the
         // pool's tasks, and before the pool terminates.
@@ -312,16 +343,6 @@ impl Shared {
         }
     }
 
-    /// Reports a panic of the `terminated` hook, or of the thread factory when called for a
-    /// replacement.
-    fn report_panic(&self, ended: Result<(), Box<dyn Any + Send>>) {
-        if let Err(payload) = ended {
-            let failure = Failure::from_panic(payload);
-            self.report(&failure);
-            discard(failure);
-        }
-    }
-
     /// Removes a worker that has ended, and replaces it if it is needed.
     fn retire(self: &Arc<Self>, worker: &Arc<Worker>, why: &Retire) {
         let failed = matches!(why, Retire::Failed(_));
@@ -334,6 +355,10 @@ impl Shared {
         self.nudge_blocked();
         self.try_terminate();
         let seen = self.ctl.load();
+        if seen.has_waits() {
+            // Perhaps all other workers wait, and this one has left a task that somebody waits for.
+            self.offer_to_waiting();
+        }
         if seen.state() >= RunState::Stop {
             return;
         }
@@ -372,7 +397,7 @@ impl Shared {
                     .add_worker(Some(FirstTask { task, reject }), SizeLimit::Maximum)
                     .map_err(NotStarted::into_parts)
                     .map_err(|(task, _)| task),
-                SizeLimit::Maximum => Err(task),
+                SizeLimit::Maximum | SizeLimit::Spare => Err(task),
             };
             if let Err(task) = rejected {
                 reject(self, task, refusal.clone());
@@ -401,6 +426,9 @@ impl Shared {
         // After a stop in between the queue may have been drained for the last time.
         if self.ctl.load().state() >= RunState::Stop {
             return self.queue.remove_first(&mut |task| task.id() == id);
+        }
+        if self.ctl.load().has_waits() {
+            wake_waiters();
         }
         None
     }

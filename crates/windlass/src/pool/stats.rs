@@ -16,7 +16,8 @@ use crate::times::{Histogram, TaskTimes};
 /// has taken from the queue and not begun. So it never falls while no task is removed.
 ///
 /// Like the JDK's, `pool_size` can exceed the maximum: after that was lowered, and for the moment in
-/// which a worker that ends has been replaced.
+/// which a worker that ends has been replaced; and with
+/// [`spare_workers`](super::Builder::spare_workers) while workers wait.
 ///
 /// The `Display` output has the format of the JDK's `toString`, with the name after the `@`:
 ///
@@ -58,6 +59,10 @@ pub struct PoolStats {
     /// Tasks that were taken from the queue and not run, since tasks wait too long; see
     /// [`Builder::shed`](super::Builder::shed).
     pub shed_task_count: u64,
+    /// Completed tasks that a thread which waited for them has run in place.
+    pub in_place_task_count: u64,
+    /// Workers that wait for another task inside a task.
+    pub waiting_count: usize,
     /// Tasks in the queue.
     pub queue_len: usize,
     /// How many more tasks the queue has room for; `None` if it is unbounded.
@@ -136,6 +141,7 @@ impl Shared {
         let last = self.task_count.last();
         // Before the completed tasks, among which they are.
         let failed = self.failed();
+        let in_place = self.roster.in_place.ended();
         let state = self.ctl.load().state();
         let mut before = self.roster.snapshot();
         let mut queue_len = self.queue.len();
@@ -177,6 +183,8 @@ impl Shared {
             expired_task_count: self.options.limits.expired(),
             timed_out_task_count: self.options.limits.timed_out(),
             shed_task_count: self.options.limits.shed(),
+            in_place_task_count: in_place,
+            waiting_count: self.waits.blocked().min(pool_size),
             queue_len,
             queue_remaining_capacity: self.queue.remaining_capacity(),
             task_count,

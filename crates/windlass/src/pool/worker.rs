@@ -89,6 +89,39 @@ fn run_task(
     Ok(retirements)
 }
 
+/// Runs a task that the current thread has taken out of the queue because it waits for it, inside
+/// another task.
+///
+/// An interrupt for the outer task stays pending, or becomes so if it comes meanwhile; one for this task
+/// ends with it. What would end a worker is reported.
+pub(crate) fn run_in_place(pool: &Shared, task: Task) {
+    let (id, mut task) = (task.id(), Some(task));
+    let ended = ThreadContext::with_current(|me| {
+        let outer = me.begin_nested();
+        if pool.ctl.load().is_stopped() {
+            me.set_interrupted();
+        }
+        let ended = match &pool.options.hooks {
+            None => run_plain(&mut task),
+            Some(hooks) => run_hooked(&mut task, &**hooks, pool.options.takes_times),
+        };
+        me.end_nested(outer, id.as_u64());
+        ended
+    });
+    pool.roster.in_place.end();
+    match ended {
+        RunEnd::Ended => {}
+        RunEnd::Failed => pool.count_failed(),
+        RunEnd::Panicked { failure, by } => {
+            if by == Panicked::Task {
+                pool.count_failed();
+            }
+            pool.report(&failure);
+            discard(failure);
+        }
+    }
+}
+
 /// How a run has ended.
 #[must_use]
 enum RunEnd {
@@ -309,7 +342,10 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
             idle = Idle::TimedOut;
         }
         retirements = requested;
-        let (seen, settings) = (pool.ctl.load(), pool.settings.snapshot());
+        let (seen, mut settings) = (pool.ctl.load(), pool.settings.snapshot());
+        if pool.options.spare_workers > 0 {
+            settings.maximum = pool.size_with_spares();
+        }
         let timeout = match decide(seen, settings, idle, || pool.queue.is_empty()) {
             NextAction::Exit => {
                 pool.ctl.remove_worker();

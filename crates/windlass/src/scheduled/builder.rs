@@ -8,7 +8,8 @@ use super::executor::ScheduledThreadPoolExecutor;
 use super::forwarding::{Forward, Forwarding};
 use super::shared::{Options, Shared};
 use crate::pool::{
-    self, ConfigError, ConfigWarning, Hooks, RejectedExecutionHandler, ThreadPoolExecutor,
+    self, ConfigError, ConfigWarning, Hooks, NestedWaits, RejectedExecutionHandler,
+    ThreadPoolExecutor,
 };
 use crate::queue::BlockingQueue;
 use crate::task::{Failure, Propagate, Task, TaskBuilder, TaskId};
@@ -140,6 +141,19 @@ impl Builder {
     /// see [`Submission::run_limit`](crate::Submission::run_limit).
     pub fn run_limit(self, limit: Duration) -> Self {
         self.map(|pool| pool.run_limit(limit))
+    }
+
+    /// Sets what a worker does when it waits, inside a task, for a task of the pool that is still queued;
+    /// see [`pool::Builder::nested_waits`]. A task that is not due is run in place when it is due, not
+    /// before. Default: [`NestedWaits::Help`].
+    pub fn nested_waits(self, waits: NestedWaits) -> Self {
+        self.map(|pool| pool.nested_waits(waits))
+    }
+
+    /// Sets how many workers beyond core may replace workers that wait for a task inside a task; see
+    /// [`pool::Builder::spare_workers`]. Default: none.
+    pub fn spare_workers(self, spares: usize) -> Self {
+        self.map(|pool| pool.spare_workers(spares))
     }
 
     /// Sets what is called when a periodic task fails, which ends it; its handle also receives the

@@ -3,14 +3,13 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::executor::{Executor, RejectedExecution, execute_by};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
 use crate::task::{
-    CancelMode, Cancellation, ExecutionError, Handle, Task, TaskHandle, suspended, wait_helper,
+    BatchId, CancelMode, Cancellation, ExecutionError, Handle, Helpers, Task, TaskHandle, WaitError,
 };
 
 /// Why an `invoke_…` method or a `map` of [`Submit`](crate::Submit) has no result.
@@ -21,7 +20,8 @@ pub enum InvokeError {
     Empty,
     /// The executor rejected a task, which is inside.
     Rejected(RejectedExecution),
-    /// No task succeeded; this is the last failure.
+    /// No task succeeded; this is the last failure. Or the wait for one was in a circle of waits:
+    /// [`ExecutionError::Deadlock`].
     Failed(ExecutionError),
     /// The waiting thread was interrupted; its flag is clear.
     #[doc(alias = "InterruptedException")]
@@ -164,43 +164,37 @@ where
             Err(rejected) => return Err(InvokeError::Rejected(rejected)),
         }
     }
-    // The newest first: a worker that waits for its own submissions runs that one first.
-    for handle in handles.handles.iter().rev() {
-        match handle.wait_by(limit) {
+    // A worker that waits for its own submissions runs them, and begins with the one that it finds first.
+    let oldest_first = Helpers::current(None).is_some_and(|helpers| !helpers.find_newest_first());
+    let count = handles.handles.len();
+    for at in 0..count {
+        let at = if oldest_first { at } else { count - 1 - at };
+        match handles.handles[at].wait_by(limit) {
             Ok(true) => {}
             Ok(false) => cancel_all(&handles.handles, Cancellation::TimedOut),
-            Err(Interrupted) => return Err(InvokeError::Interrupted),
+            Err(WaitError::Interrupted) => return Err(InvokeError::Interrupted),
+            Err(deadlock) => return Err(InvokeError::Failed(deadlock.into())),
         }
     }
     Ok(handles.release())
 }
 
-/// Waits until one of the tasks is done; returns its index, or `None` if the deadline passes before.
-fn next_done<T: Send + 'static>(
+/// Waits until one of the tasks of the batch is done; returns its index, or `None` if the deadline passes
+/// before.
+fn next_done(
     done: &LinkedBlockingQueue<usize>,
-    handles: &[TaskHandle<T>],
-    deadline: Option<Deadline>,
+    batch: BatchId,
+    deadline: Deadline,
 ) -> Result<Option<usize>, InvokeError> {
-    let wait = || {
-        let finished = match deadline {
-            None => done.take().map(Some),
-            Some(deadline) => done.poll_timeout(deadline.remaining().unwrap_or(Duration::MAX)),
-        };
-        finished.map_err(|_| InvokeError::Interrupted)
+    let mut wait = |limit: Deadline| match limit.remaining() {
+        None => done.take().map(Some),
+        Some(left) => done.poll_timeout(left),
     };
-    let Some(helper) = wait_helper() else {
-        return wait();
+    let finished = match Helpers::current(None) {
+        None => wait(deadline),
+        Some(helpers) => helpers.wait_any(batch, deadline, &|| !done.is_empty(), &mut wait),
     };
-    // A worker runs its own submissions, the newest first, instead of waiting for them.
-    for handle in handles.iter().rev() {
-        suspended(|| helper.help(handle.head()));
-        if let finished @ Some(_) = done.poll() {
-            return Ok(finished);
-        }
-    }
-    let mut finished = Ok(None);
-    helper.while_blocked(&mut || finished = wait());
-    finished
+    finished.map_err(|Interrupted| InvokeError::Interrupted)
 }
 
 /// Submits tasks one by one until one succeeds, and returns its value.
@@ -213,7 +207,8 @@ where
     X: Executor + ?Sized,
     T: Send + 'static,
 {
-    let done = Arc::new(LinkedBlockingQueue::new());
+    let (done, batch) = (Arc::new(LinkedBlockingQueue::new()), BatchId::next());
+    let limit = deadline.unwrap_or(Deadline::Never);
     let mut handles = CancelAll::new();
     let mut running = 0_usize;
     let mut last_failure = None;
@@ -226,13 +221,12 @@ where
                 continue;
             };
             let (at, done) = (handles.handles.len(), Arc::clone(&done));
+            handle.head().add_to_batch(batch);
             handle.on_done(move |_| drop(done.offer(at)));
             handles.handles.push(handle);
-            match execute_by(executor, task, deadline.unwrap_or(Deadline::Never)) {
+            match execute_by(executor, task, limit) {
                 Ok(()) => running += 1,
-                Err(rejected)
-                    if rejected.is_timed_out() && deadline.is_some_and(Deadline::has_passed) =>
-                {
+                Err(rejected) if rejected.is_timed_out() && limit.has_passed() => {
                     handles.reason = Cancellation::TimedOut;
                     return Err(InvokeError::TimedOut);
                 }
@@ -245,7 +239,7 @@ where
             None if running == 0 => {
                 return Err(last_failure.map_or(InvokeError::Empty, InvokeError::Failed));
             }
-            None => next_done(&done, &handles.handles, deadline)?,
+            None => next_done(&done, batch, limit)?,
         };
         let Some(at) = finished else {
             handles.reason = Cancellation::TimedOut;

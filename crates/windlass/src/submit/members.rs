@@ -13,7 +13,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Deadline, Mutex};
 use crate::task::{
-    CancelMode, Cancellation, ExecutionError, Failure, Handle, TaskControl, TaskState, wait_helper,
+    CancelMode, Cancellation, ExecutionError, Failure, Handle, Helpers, TaskControl, TaskState,
 };
 use crate::unwind::ignore_panic;
 
@@ -305,13 +305,19 @@ impl Members {
 
     /// Waits until the task is done. If the deadline of the scope passes before, all tasks are cancelled.
     fn wait_for(&self, task: &TaskControl) {
-        if !task.wait_uninterruptibly_by(self.deadline) {
+        if !task.wait_to_the_end(self.deadline) {
             self.cancel(CancelMode::Interrupt, Cancellation::TimedOut);
         }
     }
 
     /// Waits until all tasks are done. A worker that waits runs them, or is replaced meanwhile.
     pub(super) fn wait_for_tasks(&self) {
+        // Where the oldest task is found first: to search a long queue for the newest each time would take
+        // long.
+        if Helpers::current(None).is_some_and(|helpers| !helpers.find_newest_first()) {
+            let open = self.tasks.lock().open.clone();
+            open.iter().for_each(|(_, task)| self.wait_for(task));
+        }
         while let Some(task) = self.newest_open() {
             self.wait_for(&task);
         }
@@ -327,8 +333,8 @@ impl Members {
         if self.closures.load(Ordering::Acquire) == 0 {
             return;
         }
-        match wait_helper() {
-            Some(helper) => helper.while_blocked(&mut wait),
+        match Helpers::current(None) {
+            Some(helpers) => helpers.while_blocked(&mut wait),
             None => wait(),
         }
     }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::members::{Member, Members};
-use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::{
     CancelMode, Cancellation, ExecutionError, Handle, Head, OwningHandle, Ref, TaskControl,
-    TaskHandle, Untyped, handle_methods, owning_handle_methods,
+    TaskHandle, Untyped, WaitError, handle_methods, owning_handle_methods,
 };
 
 /// The place of the value of a scoped task.
@@ -88,7 +87,7 @@ impl<T> Handle for ScopedHandle<'_, T> {
     }
 
     /// Waits no longer than until the deadline of the scope: then all its tasks are cancelled.
-    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, WaitError> {
         let limit = self.members.deadline();
         if !deadline.is_after(limit) {
             return self.handle.wait_by(deadline);

@@ -33,8 +33,8 @@ pub(crate) use arc_dyn::{arc_dyn, downcast};
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, reduce_timer_slack, thread,
-    thread_local, yield_now,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, global, reduce_timer_slack,
+    thread, thread_local, yield_now,
 };
 pub(crate) use backoff::lock_with_backoff;
 pub(crate) use deadline::{Deadline, park};

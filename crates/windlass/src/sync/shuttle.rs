@@ -154,3 +154,11 @@ macro_rules! const_thread_local {
     };
 }
 pub(crate) use const_thread_local;
+
+/// A static of this backend: one for the process, or one for each run of a model.
+macro_rules! global {
+    (static $name:ident: $kind:ty = $init:expr;) => {
+        shuttle::lazy_static! { static ref $name: $kind = $init; }
+    };
+}
+pub(crate) use global;

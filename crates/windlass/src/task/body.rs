@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::error::Failure;
+use super::wanted::Wanted;
 use crate::unwind::discard;
 
 /// The code of a task.
@@ -18,6 +19,12 @@ pub(super) trait Body<T>: Send {
 
     /// Runs it, if it can be repeated. Returns its result if this was the last run.
     fn run_again(&mut self) -> Result<Option<T>, Failure>;
+
+    /// Returns whether its run runs what is wanted, or leads to a task that does.
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        let _ = wanted;
+        false
+    }
 
     /// Returns whether bodies of this type have an input of type `I`, where `place` is an `Option<I>`.
     fn has_input(place: &dyn Any) -> bool {
@@ -155,5 +162,35 @@ impl<T, F: FnMut() -> Result<Option<T>, Failure> + Send> Body<T> for UntilResult
 
     fn run_again(&mut self) -> Result<Option<T>, Failure> {
         (self.0)()
+    }
+}
+
+/// The body of a task that runs another one, which an executor of its own has queued.
+pub(crate) trait Relay: Send {
+    /// Runs the other task.
+    fn run(self);
+
+    /// Returns whether its run runs what is wanted, or leads to a task that does.
+    fn leads_to(&self, wanted: Wanted) -> bool;
+}
+
+/// A [`Relay`] as a body.
+pub(super) struct RelayBody<R>(pub(super) R);
+
+impl<R: Relay> Body<()> for RelayBody<R> {
+    const REPEATS: bool = false;
+
+    #[inline]
+    fn run_once(self) -> Result<(), Failure> {
+        self.0.run();
+        Ok(())
+    }
+
+    fn run_again(&mut self) -> Result<Option<()>, Failure> {
+        unreachable!("nobody runs a body again that does not repeat")
+    }
+
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        self.0.leads_to(wanted)
     }
 }

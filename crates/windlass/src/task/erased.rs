@@ -20,6 +20,7 @@ use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
 use super::stamp::Stamp;
 use super::timer::Place;
+use super::wanted::Wanted;
 
 /// A value that can be stored in an [`Erased`].
 pub(super) trait Erase: Send + 'static {
@@ -51,6 +52,12 @@ pub(super) trait Erase: Send + 'static {
         None
     }
 
+    /// Returns whether its run runs what is wanted, or leads to a task that does.
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        let _ = wanted;
+        false
+    }
+
     /// Drops it unrun and moves its input into `place`, an `Option<I>`, if it has an input of type `I`
     /// and has not started; returns it otherwise.
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
@@ -79,6 +86,7 @@ struct VTable {
     take_input: unsafe fn(*mut Words, &mut dyn Any) -> bool,
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
     has_input: fn(&dyn Any) -> bool,
+    leads_to: unsafe fn(*const Words, Wanted) -> bool,
     /// Whether the value takes one word.
     is_one_word: bool,
     may_have_header: bool,
@@ -182,6 +190,12 @@ impl Erased {
         let stamp = self.vtable.stamp;
         // SAFETY: the value is there as long as `self` is borrowed.
         unsafe { stamp(&self.data) }
+    }
+
+    pub(super) fn leads_to(&self, wanted: Wanted) -> bool {
+        let leads_to = self.vtable.leads_to;
+        // SAFETY: the value is there.
+        unsafe { leads_to(&raw const self.data, wanted) }
     }
 
     pub(super) fn cell(&self) -> Option<&dyn Runnable> {
@@ -334,6 +348,7 @@ impl<R: Erase> Table<R> {
         place: Self::place,
         has_input: R::has_input,
         is_detached: R::IS_DETACHED,
+        leads_to: Self::leads_to,
         is_one_word: size_of::<R>() <= size_of::<usize>(),
         may_have_header: R::MAY_HAVE_HEADER,
     };
@@ -390,6 +405,15 @@ impl<R: Erase> Table<R> {
         // SAFETY: by the contract of this function.
         let value = unsafe { &*data.cast::<R>() };
         value.place().map(NonNull::from)
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn leads_to(data: *const Words, wanted: Wanted) -> bool {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.cast::<R>() };
+        value.leads_to(wanted)
     }
 
     /// # Safety

@@ -7,6 +7,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use super::deadlock::Deadlock;
 use crate::interrupt::Interrupted;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch};
@@ -30,6 +31,44 @@ pub enum ExecutionError {
     TimedOut,
     /// An earlier call has moved the value out of this handle.
     Taken,
+    /// The wait was in a circle: the task waits for the one that waited for it, perhaps through others.
+    /// The task goes on, and if the wait's own task ends, so can the others.
+    Deadlock(Deadlock),
+}
+
+/// Why a wait for a task ended without the task being done, other than by its time limit.
+#[derive(Debug)]
+pub(crate) enum WaitError {
+    Interrupted,
+    Deadlock(Deadlock),
+}
+
+impl WaitError {
+    /// Returns the error of a wait that can report nothing else.
+    pub(crate) fn into_interrupted(self) -> Interrupted {
+        Interrupted
+    }
+}
+
+impl From<Interrupted> for WaitError {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl From<Deadlock> for WaitError {
+    fn from(deadlock: Deadlock) -> Self {
+        Self::Deadlock(deadlock)
+    }
+}
+
+impl From<WaitError> for ExecutionError {
+    fn from(error: WaitError) -> Self {
+        match error {
+            WaitError::Interrupted => Self::Interrupted,
+            WaitError::Deadlock(deadlock) => Self::Deadlock(deadlock),
+        }
+    }
 }
 
 /// The reason why a task has no result though its code did not fail.
@@ -153,6 +192,21 @@ impl ExecutionError {
         matches!(self, Self::Taken)
     }
 
+    /// Returns whether the wait was in a circle of waits.
+    #[must_use]
+    pub const fn is_deadlock(&self) -> bool {
+        matches!(self, Self::Deadlock(_))
+    }
+
+    /// Returns the circle of waits that the wait was in, if it was in one.
+    #[must_use]
+    pub const fn deadlock(&self) -> Option<&Deadlock> {
+        match self {
+            Self::Deadlock(deadlock) => Some(deadlock),
+            _ => None,
+        }
+    }
+
     /// Returns what made the task fail, if it failed.
     #[must_use]
     #[doc(alias = "getCause")]
@@ -197,6 +251,7 @@ impl fmt::Display for ExecutionError {
             Self::Interrupted => f.write_str("the waiting thread was interrupted"),
             Self::TimedOut => f.write_str("the task was not done in time"),
             Self::Taken => f.write_str("the task's value was taken by an earlier get"),
+            Self::Deadlock(circle) => write!(f, "the tasks wait in a circle: {circle}"),
         }
     }
 }

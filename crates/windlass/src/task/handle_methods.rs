@@ -8,13 +8,14 @@
 use std::fmt;
 
 use super::cell_ref::Ref;
-use super::error::{Cancellation, ExecutionError, Failure};
+use super::error::{Cancellation, ExecutionError, Failure, WaitError};
 use super::head::Head;
+use super::helped_wait::Helpers;
 use super::runnable::{Awaitable, Untyped};
 use super::task_state::TaskState;
 use super::transition::CancelMode;
-use super::wait_helper::wait_helper;
-use crate::interrupt::{self, Interrupted};
+use super::wait_helper::WaitHelper;
+use crate::interrupt;
 use crate::sync::Deadline;
 
 /// The operations on which the methods of every handle are built.
@@ -29,17 +30,60 @@ pub(crate) trait Handle {
     fn cancel_for(&self, mode: CancelMode, reason: Cancellation) -> bool;
 
     /// Waits until the task is done; returns false if the deadline passes before.
-    fn wait_by(&self, deadline: Deadline) -> Result<bool, Interrupted> {
-        self.head().wait(deadline, wait_helper())
+    fn wait_by(&self, deadline: Deadline) -> Result<bool, WaitError> {
+        self.wait_with_help(deadline, None)
+    }
+
+    /// As [`wait_by`](Self::wait_by); `own` is asked for help before the executors of this thread.
+    fn wait_with_help(
+        &self,
+        deadline: Deadline,
+        own: Option<&dyn WaitHelper>,
+    ) -> Result<bool, WaitError> {
+        if self.head().state().is_done() {
+            return Ok(true);
+        }
+        match Helpers::current(own) {
+            None => Ok(self.head().wait(deadline)?),
+            Some(helpers) => helpers.wait(self.head(), deadline, &|| self.to_untyped()),
+        }
     }
 
     /// As [`wait_by`](Self::wait_by), but interrupts do not end the wait and stay pending.
-    fn wait_uninterruptibly_by(&self, deadline: Deadline) -> bool {
+    fn wait_uninterruptibly_by(&self, deadline: Deadline) -> Result<bool, ExecutionError> {
+        let mut interrupted = false;
+        let ended = loop {
+            match self.wait_by(deadline) {
+                Ok(done) => break Ok(done),
+                Err(WaitError::Interrupted) => interrupted = true,
+                Err(deadlock) => break Err(deadlock.into()),
+            }
+        };
+        if interrupted {
+            interrupt::current().interrupt();
+        }
+        ended
+    }
+
+    /// As [`wait_uninterruptibly_by`](Self::wait_uninterruptibly_by), but a circle of waits does not end it
+    /// either: another wait of the circle returns the error.
+    fn wait_to_the_end(&self, deadline: Deadline) -> bool {
         let mut interrupted = false;
         let done = loop {
-            match self.wait_by(deadline) {
+            if self.head().state().is_done() {
+                break true;
+            }
+            let ended = match Helpers::current(None) {
+                None => self.head().wait(deadline).map_err(WaitError::from),
+                Some(helpers) => {
+                    let helpers = helpers.tell_another();
+                    helpers.wait(self.head(), deadline, &|| self.to_untyped())
+                }
+            };
+            match ended {
                 Ok(done) => break done,
-                Err(Interrupted) => interrupted = true,
+                Err(WaitError::Interrupted) => interrupted = true,
+                Err(WaitError::Deadlock(_)) => {}
             }
         };
         if interrupted {
@@ -210,15 +254,18 @@ macro_rules! handle_methods {
             ///
             /// Returns at once if the task is done, whatever the thread's interrupt flag.
             ///
+            /// Inside a task it may run the awaited task in place, as [`get`] does.
+            ///
             /// # Errors
             ///
-            /// [`Interrupted`](crate::interrupt::Interrupted) if the waiting thread is interrupted.
+            /// [`Interrupted`](crate::interrupt::Interrupted) if the waiting thread is interrupted, or if
+            /// its wait closes a circle of waits; `get` and `join` of a handle tell the two apart.
             ///
-            /// # Deadlocks
-            ///
-            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            /// [`get`]: crate::TaskHandle::get
             pub fn wait(&self) -> Result<(), $crate::interrupt::Interrupted> {
-                $crate::task::Handle::wait_by(self, $crate::sync::Deadline::Never).map(drop)
+                $crate::task::Handle::wait_by(self, $crate::sync::Deadline::Never)
+                    .map(drop)
+                    .map_err($crate::task::WaitError::into_interrupted)
             }
 
             /// Waits until the task is done, in whatever way, but no longer than `timeout`; returns
@@ -233,6 +280,7 @@ macro_rules! handle_methods {
             ) -> Result<bool, $crate::interrupt::Interrupted> {
                 let deadline = $crate::sync::Deadline::after(timeout);
                 $crate::task::Handle::wait_by(self, deadline)
+                    .map_err($crate::task::WaitError::into_interrupted)
             }
 
             /// Calls `callback` with the final state when the task is done, at once if it is.
@@ -312,17 +360,25 @@ macro_rules! owning_handle_methods {
             /// [`Failed`](crate::task::ExecutionError::Failed),
             /// [`Cancelled`](crate::task::ExecutionError::Cancelled),
             /// [`Interrupted`](crate::task::ExecutionError::Interrupted) if the waiting thread is
-            /// interrupted, or [`Taken`](crate::task::ExecutionError::Taken) if an earlier call
-            /// returned the value.
+            /// interrupted, [`Taken`](crate::task::ExecutionError::Taken) if an earlier call returned
+            /// the value, or [`Deadlock`](crate::task::ExecutionError::Deadlock) if the wait closes a
+            /// circle: the task waits, perhaps through others, for the task that calls this.
             ///
             /// # Deadlocks
             ///
-            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            /// None among the tasks of pools: inside a task, a task that is still queued in the same pool
+            /// runs in place, on this thread. See
+            /// [`nested_waits`](crate::pool::Builder::nested_waits), which can turn that off; then a
+            /// worker that waits for a task behind it in the queue of its own pool can wait forever. So
+            /// can one that waits for a task which waits for something else than a task.
             pub fn get(&mut self) -> Result<$T, $crate::task::ExecutionError> {
                 $crate::task::OwningHandle::take_by(self, $crate::sync::Deadline::Never)
             }
 
             /// Waits until the task is done, but no longer than `timeout`, and returns its value.
+            ///
+            /// Inside a task of the same pool it may run the task in place, and then returns when that has
+            /// ended. A circle of waits ends at the limit.
             ///
             /// # Errors
             ///
@@ -351,8 +407,10 @@ macro_rules! owning_handle_methods {
             /// # Errors
             ///
             /// [`Failed`](crate::task::ExecutionError::Failed),
-            /// [`Cancelled`](crate::task::ExecutionError::Cancelled), or
-            /// [`Taken`](crate::task::ExecutionError::Taken) if an earlier call returned the value.
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled),
+            /// [`Taken`](crate::task::ExecutionError::Taken) if an earlier call returned the value, or
+            /// [`Deadlock`](crate::task::ExecutionError::Deadlock) if the wait closes a circle of waits;
+            /// the task then goes on.
             ///
             /// # Deadlocks
             ///
@@ -361,7 +419,7 @@ macro_rules! owning_handle_methods {
                 $crate::task::Handle::wait_uninterruptibly_by(
                     &self,
                     $crate::sync::Deadline::Never,
-                );
+                )?;
                 $crate::task::OwningHandle::take_outcome(&mut self)
                     .unwrap_or(Err($crate::task::ExecutionError::Taken))
             }
@@ -389,13 +447,14 @@ macro_rules! reading_handle_methods {
             /// # Errors
             ///
             /// [`Failed`](crate::task::ExecutionError::Failed),
-            /// [`Cancelled`](crate::task::ExecutionError::Cancelled), or
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled),
             /// [`Interrupted`](crate::task::ExecutionError::Interrupted) if the waiting thread is
-            /// interrupted.
+            /// interrupted, or [`Deadlock`](crate::task::ExecutionError::Deadlock) if the wait closes a
+            /// circle of waits.
             ///
             /// # Deadlocks
             ///
-            /// A worker that waits for a task behind it in the queue of its own pool can wait forever.
+            /// As [`TaskHandle::get`](crate::TaskHandle::get).
             pub fn get(&self) -> Result<$T, $crate::task::ExecutionError>
             where
                 $T: Clone,
@@ -437,8 +496,9 @@ macro_rules! reading_handle_methods {
             ///
             /// # Errors
             ///
-            /// [`Failed`](crate::task::ExecutionError::Failed) or
-            /// [`Cancelled`](crate::task::ExecutionError::Cancelled).
+            /// [`Failed`](crate::task::ExecutionError::Failed),
+            /// [`Cancelled`](crate::task::ExecutionError::Cancelled), or
+            /// [`Deadlock`](crate::task::ExecutionError::Deadlock) if the wait closes a circle of waits.
             ///
             /// # Deadlocks
             ///
@@ -448,7 +508,7 @@ macro_rules! reading_handle_methods {
                 $T: Clone,
             {
                 let never = $crate::sync::Deadline::Never;
-                $crate::task::Handle::wait_uninterruptibly_by(&self, never);
+                $crate::task::Handle::wait_uninterruptibly_by(&self, never)?;
                 self.try_get().unwrap_or(Err($crate::task::ExecutionError::Taken))
             }
 

@@ -10,13 +10,14 @@
 use std::sync::Arc;
 use std::task::Waker;
 
+use super::deadlock::TaskName;
 use super::error::Cancellation;
 use super::header::Header;
-use super::running::suspended;
 use super::state::{Snapshot, State};
 use super::token::CancelToken;
 use super::transition::{Announced, CancelMode};
 use super::waiters::{Callback, Callbacks, WakerKey};
+use super::wanted::BatchId;
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::{Deadline, spin_until};
 use crate::unwind::ignore_panic;
@@ -24,16 +25,6 @@ use crate::unwind::ignore_panic;
 /// How often a waiting thread reads the state before it parks. Only the runner writes there, once, so
 /// the reads hit the cache.
 const SPINS: u32 = 48;
-
-/// What a thread does while it waits for a task; see [`wait_helper`](mod@super::wait_helper).
-pub(crate) trait WaitHelper {
-    /// Called before the thread parks, and whenever it is unparked while the task is not done. May run
-    /// the task, or what the task waits for.
-    fn help(&self, awaited: &Head);
-
-    /// Calls `wait`, once; meanwhile the thread does nothing else than to wait and to [`help`](Self::help).
-    fn while_blocked(&self, wait: &mut dyn FnMut());
-}
 
 /// The part of a cell that depends on no type.
 #[repr(C)] // What a run accesses comes last, next to the content: mostly one cache line for both.
@@ -122,14 +113,46 @@ impl Head {
         callbacks.call(self.state.load());
     }
 
+    /// Returns the id and the name of the task.
+    pub(crate) fn to_name(&self) -> TaskName {
+        TaskName {
+            id: self.header.id(),
+            name: self.header.attributes().and_then(|a| a.name.clone()),
+        }
+    }
+
+    /// Returns whether no thread has started the task, and it is not done.
+    pub(super) fn is_unstarted(&self) -> bool {
+        let state = self.state.load();
+        !state.is_running() && !state.is_done()
+    }
+
+    /// Spins for a while, since a short task is done before this thread would be asleep; returns whether
+    /// the task is done.
+    pub(super) fn spin_until_done(&self) -> bool {
+        spin_until(SPINS, || self.state.load().is_done());
+        self.state.load().is_done()
+    }
+
+    /// Makes the end of the task unpark this thread; returns false if the task is done.
+    pub(super) fn enlist(&self, me: &Arc<ThreadContext>) -> bool {
+        self.header.waiters().add_thread(me);
+        let pending = self.state.announce_wait() == Announced::Pending;
+        if !pending {
+            self.delist(me);
+        }
+        pending
+    }
+
+    /// Ends what [`enlist`](Self::enlist) began, of a thread that gives up.
+    pub(super) fn delist(&self, me: &Arc<ThreadContext>) {
+        self.header.waiters().remove_thread(me);
+    }
+
     /// Waits until the task is done; returns false if the deadline passes before.
     ///
-    /// `helper` is what the executor of the current thread does meanwhile.
-    pub(crate) fn wait(
-        &self,
-        deadline: Deadline,
-        helper: Option<&dyn WaitHelper>,
-    ) -> Result<bool, Interrupted> {
+    /// For a thread without [helpers](super::helped_wait::Helpers).
+    pub(crate) fn wait(&self, deadline: Deadline) -> Result<bool, Interrupted> {
         if self.state.load().is_done() {
             return Ok(true);
         }
@@ -140,41 +163,10 @@ impl Head {
         if deadline.has_passed() {
             return Ok(false);
         }
-        let Some(helper) = helper else {
-            // A short task is done before this thread would be asleep.
-            spin_until(SPINS, || self.state.load().is_done());
-            return self.park_until_done(&me, deadline, || false);
-        };
-        suspended(|| helper.help(self));
-        spin_until(SPINS, || self.state.load().is_done());
-        if self.state.load().is_done() {
-            return Ok(true);
-        }
-        let mut ended = Ok(false);
-        helper.while_blocked(&mut || {
-            ended = self.park_until_done(&me, deadline, || {
-                suspended(|| helper.help(self));
-                self.state.load().is_done()
-            });
-        });
-        ended
-    }
-
-    fn park_until_done(
-        &self,
-        me: &Arc<ThreadContext>,
-        deadline: Deadline,
-        is_done_with_help: impl Fn() -> bool,
-    ) -> Result<bool, Interrupted> {
-        self.header.waiters().add_thread(me);
-        if self.state.announce_wait() == Announced::Done {
-            self.header.waiters().remove_thread(me);
+        if self.spin_until_done() || !self.enlist(&me) {
             return Ok(true);
         }
         loop {
-            if is_done_with_help() {
-                return Ok(true);
-            }
             let woken = me.park(deadline);
             if self.state.load().is_done() {
                 return Ok(true);
@@ -182,7 +174,7 @@ impl Head {
             if woken == WakeReason::Unparked {
                 continue;
             }
-            self.header.waiters().remove_thread(me);
+            self.delist(&me);
             if woken == WakeReason::TimedOut {
                 return Ok(false);
             }
@@ -226,6 +218,11 @@ impl Head {
             }));
         }
         token
+    }
+
+    /// Makes the task one of a batch, of which a thread may wait for any.
+    pub(crate) fn add_to_batch(&self, batch: BatchId) {
+        self.header.waiters().set_batch(batch);
     }
 
     /// Calls `callback` when the task is done, at once if it is.

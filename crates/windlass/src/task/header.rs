@@ -8,6 +8,7 @@ use super::completion::Completion;
 use super::id::TaskId;
 use super::limits::LimitTimes;
 use super::waiters::Waiters;
+use super::wanted::BatchId;
 use crate::sync::OnceBox;
 
 /// The part of a task that does not depend on its code. Tasks that are kept inline have none.
@@ -102,6 +103,12 @@ impl Header {
     /// Returns the waiters for the end of the task.
     pub(super) fn waiters(&self) -> &Waiters {
         &self.rare_or_init().waiters
+    }
+
+    /// Returns whether the task is one of this batch.
+    pub(super) fn is_of_batch(&self, batch: BatchId) -> bool {
+        self.rare()
+            .is_some_and(|rare| rare.waiters.is_of_batch(batch))
     }
 
     /// Returns the place of the outcome of a task that was completed from outside.

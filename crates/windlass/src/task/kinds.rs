@@ -11,6 +11,7 @@ use super::recycled_box::RecycledBox;
 use super::runnable::{RunOutcome, Runnable};
 use super::stamp::Stamp;
 use super::timer::{MaybeTimer, Place, TimerView};
+use super::wanted::Wanted;
 use crate::unwind::{discard, ignore_panic};
 
 /// Erases a body without a header: inline, or in a recycled block, or in a box.
@@ -89,6 +90,9 @@ impl<B: Body<()> + 'static> Erase for Inline<B> {
     }
     fn has_input(place: &dyn Any) -> bool {
         B::has_input(place)
+    }
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        self.0.leads_to(wanted)
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         self.0.take_input(place).map_err(Self)
@@ -175,6 +179,9 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
     fn cell(&self) -> Option<&dyn Runnable> {
         None
     }
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        self.0.body.leads_to(wanted)
+    }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithHeader { header, body } = *self.0;
         let taken = body.take_input(place);
@@ -205,6 +212,9 @@ impl Erase for Stamped {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         self.0.get().value.cell()
+    }
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        self.0.get().value.leads_to(wanted)
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithStamp { stamp, value } = self.0.into_inner();
@@ -317,6 +327,9 @@ impl<G: Send + 'static> Erase for Guarded<G> {
     }
     fn cell(&self) -> Option<&dyn Runnable> {
         self.0.task.cell()
+    }
+    fn leads_to(&self, wanted: Wanted) -> bool {
+        self.0.task.leads_to(wanted)
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithGuard { task, guard } = *self.0;

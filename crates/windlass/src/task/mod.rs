@@ -20,6 +20,8 @@
 // The files, lowest first; a file uses only those listed before it.
 //
 //   id            `TaskId`
+//   deadlock      `Deadlock`, a circle of waits
+//   wanted        what a waiting thread waits for
 //   error         `ExecutionError`, `Cancellation`, `Failure`
 //   transition    the arguments and outcomes of the transitions of the state word
 //   token         `CancelToken`
@@ -49,6 +51,9 @@
 //   runnable_task `Task`
 //   timed_task    a task with a timer, in two words
 //   detached      a task with limits and without a handle
+//   wait_helper   what an executor does for a thread of its own that waits
+//   wait_graph    which threads wait for which tasks
+//   helped_wait   the wait of a thread that runs tasks for executors
 //   handle_methods, control, shared, handle    the handles
 //   current       the running task, as its own code sees it
 //   linked        the link from tokens to a task
@@ -71,6 +76,7 @@ mod completion;
 mod context;
 mod control;
 mod current;
+mod deadlock;
 mod detached;
 mod erased;
 mod error;
@@ -79,6 +85,7 @@ mod handle;
 mod handle_methods;
 mod head;
 mod header;
+mod helped_wait;
 mod id;
 mod kinds;
 mod limit_timer;
@@ -103,13 +110,16 @@ mod token;
 #[cfg(feature = "tracing")]
 mod tracing_span;
 mod transition;
+mod wait_graph;
 mod wait_helper;
 mod waiters;
+mod wanted;
 
 pub use builder::TaskBuilder;
 pub use context::{Captured, Propagate, cloned, copied};
 pub use control::TaskControl;
 pub use current::{check, current};
+pub use deadlock::Deadlock;
 pub use error::{Cancellation, ExecutionError, Failure};
 pub use future_task::FutureTask;
 pub use handle::TaskHandle;
@@ -122,22 +132,26 @@ pub use token::CancelToken;
 pub use tracing_span::TracingSpan;
 
 pub(crate) use attributes::Attributes;
+pub(crate) use body::Relay;
 pub(crate) use cell_ref::Ref;
+pub(crate) use deadlock::TaskName;
+pub(crate) use error::WaitError;
 pub(crate) use handle_methods::{
     Handle, OwningHandle, ReadingHandle, ShareableHandle, handle_methods, owning_handle_methods,
     reading_handle_methods,
 };
-pub(crate) use head::{Head, WaitHelper};
+pub(crate) use head::Head;
 pub(crate) use header::Header;
+pub(crate) use helped_wait::{Helpers, run_in_place, wake_waiters, with_wait_helper};
 pub(crate) use limits::LimitOwner;
 pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
-pub(crate) use running::suspended;
 pub(crate) use state::Snapshot;
 pub(crate) use timed_task::TimedTask;
 pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};
 pub(crate) use timestamp::{instant, nanos};
 pub(crate) use token::Registration;
 pub(crate) use transition::CancelMode;
-pub(crate) use wait_helper::{wait_helper, with_wait_helper};
+pub(crate) use wait_helper::{Helped, WaitHelper};
+pub(crate) use wanted::{BatchId, Wanted};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::attributes::Attributes;
-use super::body::Body;
+use super::body::{Body, Relay, RelayBody};
 use super::cell::Cell;
 use super::cell_ref::Ref;
+use super::deadlock::TaskName;
 use super::erased::{Erased, ErasedSink};
 use super::error::Cancellation;
 use super::header::Header;
@@ -21,6 +22,7 @@ use super::stamp::Stamp;
 use super::timer::{MaybeTimer, TimerView};
 use super::timestamp;
 use super::transition::CancelMode;
+use super::wanted::Wanted;
 
 /// The half of a task that runs, at most once.
 ///
@@ -284,6 +286,30 @@ impl Task {
         self.erased
             .cell()
             .is_some_and(|cell| cell.cancel(CancelMode::LetRun, reason))
+    }
+
+    /// Creates a task that runs another one, which an executor of its own has queued.
+    pub(crate) fn relay(relay: impl Relay + 'static) -> Self {
+        Self::of_body(TaskId::next(), None, RelayBody(relay))
+    }
+
+    /// Returns whether this is what is wanted, or leads to it.
+    pub(crate) fn is_wanted(&self, wanted: Wanted) -> bool {
+        let is_it = match wanted {
+            Wanted::Task(id) => self.id == id,
+            Wanted::AnyOf(batch) => self
+                .header()
+                .is_some_and(|header| header.is_of_batch(batch)),
+        };
+        is_it || self.erased.leads_to(wanted)
+    }
+
+    /// Returns its id and name, to be reported after its end.
+    pub(crate) fn to_name(&self) -> TaskName {
+        TaskName {
+            id: self.id,
+            name: self.attributes().and_then(|a| a.name.clone()),
+        }
     }
 
     /// Returns the attributes, which can outlive the task.

@@ -129,7 +129,7 @@ impl Snapshot {
         Cancellation::from_code((self.0 >> DROP_REASON_SHIFT) & CODE_MASK)
     }
     /// Returns the number of the context of the running thread.
-    const fn runner(self) -> u32 {
+    pub(super) const fn runner(self) -> u32 {
         (self.0 >> RUNNER_SHIFT) as u32
     }
     #[inline]

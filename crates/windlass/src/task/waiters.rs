@@ -10,6 +10,7 @@ use std::task::Waker;
 
 use super::state::Snapshot;
 use super::token::CancelToken;
+use super::wanted::BatchId;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::unwind::{DiscardOnDrop, catch, discard, discard_payload, ignore_panic};
@@ -42,6 +43,8 @@ struct Lists {
     /// The number of keys that were created; one is the owner's.
     keys: u64,
     token: Option<CancelToken>,
+    /// The batch of tasks of which somebody may wait for any.
+    batch: Option<BatchId>,
 }
 
 enum Waiter {
@@ -66,6 +69,14 @@ impl Lists {
 }
 
 impl Waiters {
+    pub(super) fn set_batch(&self, batch: BatchId) {
+        self.0.lock().batch = Some(batch);
+    }
+
+    pub(super) fn is_of_batch(&self, batch: BatchId) -> bool {
+        self.0.lock().batch == Some(batch)
+    }
+
     pub(super) fn add_thread(&self, thread: &Arc<ThreadContext>) {
         let waiter = Waiter::Thread(Arc::clone(thread));
         self.0.lock().waiters.push(waiter);

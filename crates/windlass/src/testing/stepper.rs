@@ -16,7 +16,7 @@ use crate::clock::TestClock;
 use crate::executor::{RejectedExecution, RejectionReason};
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{Mutex, clock, const_thread_local};
-use crate::task::{Head, Task, TaskId, WaitHelper, with_wait_helper};
+use crate::task::{Helped, Task, TaskId, WaitHelper, Wanted, with_wait_helper};
 use crate::termination::Termination;
 
 const_thread_local! {
@@ -178,7 +178,7 @@ impl Stepper {
         }
         ENTERED.with(|entered| entered.borrow_mut().push(Arc::clone(self)));
         let _leave = Leave;
-        with_wait_helper(&RunQueued, || self.clock.enter(f))
+        with_wait_helper(Arc::new(RunQueued), || self.clock.enter(f))
     }
 
     pub(super) fn shutdown(&self) {
@@ -320,8 +320,8 @@ impl Stepper {
     }
 
     /// Does something that may complete the awaited task. Returns false if there is nothing.
-    fn help_once(self: &Arc<Self>, awaited: TaskId) -> bool {
-        self.run_task(awaited)
+    fn help_once(self: &Arc<Self>, awaited: Option<TaskId>) -> bool {
+        awaited.is_some_and(|awaited| self.run_task(awaited))
             || self.run_next()
             || self.advance_to_next(self.now() + clock::MAX_TIMEOUT)
     }
@@ -384,17 +384,20 @@ impl Drop for Nested<'_> {
 struct RunQueued;
 
 impl WaitHelper for RunQueued {
-    fn help(&self, awaited: &Head) {
-        let id = awaited.header().id();
+    fn run_until(&self, wanted: Wanted, is_done: &dyn Fn() -> bool) {
+        let id = match wanted {
+            Wanted::Task(id) => Some(id),
+            Wanted::AnyOf(_) => None,
+        };
         let entered = ENTERED.with(|entered| entered.borrow().clone());
-        let is_over = || awaited.state().is_done() || interrupt::is_interrupted();
+        let is_over = || is_done() || interrupt::is_interrupted();
         while !is_over() {
             if entered.iter().rev().any(|stepper| stepper.help_once(id)) {
                 continue;
             }
             if let Some(number) = entered
                 .iter()
-                .find_map(|stepper| stepper.waits_for_itself(id))
+                .find_map(|stepper| stepper.waits_for_itself(id?))
             {
                 panic!(
                     "deadlock: a task waits for task {number}, which waits for it on this thread"
@@ -407,8 +410,16 @@ impl WaitHelper for RunQueued {
         }
     }
 
+    fn help(&self, _wanted: Wanted) -> Helped {
+        Helped::Nothing
+    }
+
     fn while_blocked(&self, wait: &mut dyn FnMut()) {
         wait();
+    }
+
+    fn executor(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 }
 

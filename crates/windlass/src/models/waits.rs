@@ -1,0 +1,160 @@
+//! Waits inside tasks: on few workers, in two pools, with spare workers, in circles.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Rendezvous, spawn};
+use crate::completion::CompletionService;
+use crate::executor::{Executor, ExecutorService, SerialExecutor};
+use crate::pool::{Builder, ThreadPoolExecutor};
+use crate::submit::Submit;
+use crate::sync::{Mutex, model};
+use crate::task::{SharedHandle, Task};
+
+fn fixed(workers: usize) -> Builder {
+    ThreadPoolExecutor::builder()
+        .core_pool_size(workers)
+        .maximum_pool_size(workers)
+        .keep_alive(Duration::from_secs(60))
+}
+
+/// Closes the pool, and checks that this many tasks have run.
+fn close(pool: &ThreadPoolExecutor, completed: u64) {
+    pool.close();
+    let stats = pool.stats();
+    assert_eq!(stats.completed_task_count, completed);
+    assert_eq!(stats.task_count, completed);
+    assert_eq!((stats.pool_size, stats.waiting_count), (0, 0));
+}
+
+/// Submits a task that submits another one and waits for it.
+fn submit_nested(pool: &ThreadPoolExecutor) -> SharedHandle<u32> {
+    let inside = pool.clone();
+    let body = move || inside.submit(|| 1).unwrap().join().unwrap() + 1;
+    pool.submit(body).unwrap().share()
+}
+
+#[test]
+fn nested_waits_on_fewer_workers_than_waits() {
+    for workers in [1, 2] {
+        model(move || {
+            let pool = fixed(workers).build().unwrap();
+            let theirs = pool.clone();
+            let other = spawn(move || submit_nested(&theirs).join().unwrap());
+            assert_eq!(submit_nested(&pool).join().unwrap(), 2);
+            assert_eq!(other.join().unwrap(), 2);
+            close(&pool, 4);
+        });
+    }
+}
+
+#[test]
+fn a_snapshot_while_a_task_runs_in_place() {
+    model(|| {
+        let pool = fixed(1).build().unwrap();
+        let nested = submit_nested(&pool);
+        let mut last = 0;
+        for _ in 0..2 {
+            let stats = pool.stats();
+            let parts = stats.completed_task_count + (stats.active_count + stats.queue_len) as u64;
+            assert!(parts <= stats.task_count && stats.task_count >= last);
+            assert!(stats.active_count <= stats.pool_size);
+            last = stats.task_count;
+        }
+        nested.join().unwrap();
+        close(&pool, 2);
+    });
+}
+
+#[test]
+fn pools_of_one_worker_whose_tasks_wait_for_each_others_tasks() {
+    model(|| {
+        let pools = [fixed(1).build().unwrap(), fixed(1).build().unwrap()];
+        let meeting = Rendezvous::of(2);
+        let outer = |at: usize| {
+            let (other, meeting) = (pools[1 - at].clone(), Arc::clone(&meeting));
+            let body = move || {
+                // Both workers are busy now, so neither runs what the other pool's submits.
+                meeting.arrive();
+                other.submit(|| 1).unwrap().join().unwrap()
+            };
+            pools[at].submit(body).unwrap()
+        };
+        let (one, other) = (outer(0), outer(1));
+        assert_eq!(one.join().unwrap() + other.join().unwrap(), 2);
+        close(&pools[0], 2);
+        close(&pools[1], 2);
+    });
+}
+
+#[test]
+fn a_spare_runs_what_the_worker_waits_for_indirectly() {
+    model(|| {
+        let pool = fixed(1).spare_workers(1).build().unwrap();
+        let (queued, later) = Task::with_handle(|| 1);
+        let elsewhere = fixed(1).build().unwrap();
+        let running = elsewhere.submit(move || later.join().unwrap()).unwrap();
+        let waits = pool.submit(move || running.join().unwrap()).unwrap();
+        pool.execute_task(queued).unwrap();
+        assert_eq!(waits.join().unwrap(), 1);
+        assert!(pool.largest_pool_size() <= 2);
+        pool.close();
+        elsewhere.close();
+    });
+}
+
+#[test]
+fn a_worker_takes_results_that_only_it_can_produce() {
+    model(|| {
+        let pool = fixed(1).build().unwrap();
+        let service = Arc::new(CompletionService::new(pool.clone()));
+        let theirs = Arc::clone(&service);
+        let takes = pool.submit(move || theirs.take().unwrap().join().unwrap());
+        service.submit(|| 1).unwrap();
+        assert_eq!(takes.unwrap().join().unwrap(), 1);
+        close(&pool, 2);
+    });
+}
+
+#[test]
+fn a_worker_that_waits_for_a_serial_task() {
+    model(|| {
+        let pool = fixed(1).build().unwrap();
+        let serial = SerialExecutor::new(pool.clone());
+        let (task, handle) = Task::with_handle(|| 1);
+        let waits = pool.submit(move || handle.join().unwrap()).unwrap();
+        serial.execute_task(Task::new(|| ())).unwrap();
+        serial.execute_task(task).unwrap();
+        assert_eq!(waits.join().unwrap(), 1);
+        pool.close();
+    });
+}
+
+#[test]
+fn a_circle_of_three_tasks_is_reported_once() {
+    model(|| {
+        type Slot = Mutex<Option<SharedHandle<bool>>>;
+        let pool = fixed(3).build().unwrap();
+        let slots: Arc<[Slot; 3]> = Arc::default();
+        let (tasks, handles): (Vec<_>, Vec<_>) = (0..3)
+            .map(|at: usize| {
+                let (slots, meeting) = (Arc::clone(&slots), at);
+                let (task, handle) = Task::with_handle(move || {
+                    let next = slots[(meeting + 1) % 3].lock().take();
+                    let error = next.expect("set before").join().err();
+                    error.is_some_and(|error| error.is_deadlock())
+                });
+                (task, handle.share())
+            })
+            .unzip();
+        for (slot, handle) in slots.iter().zip(&handles) {
+            *slot.lock() = Some(handle.clone());
+        }
+        for task in tasks {
+            pool.execute_task(task).unwrap();
+        }
+        let told = handles.into_iter().filter(|h| h.clone().join().unwrap());
+        assert_eq!(told.count(), 1);
+        close(&pool, 3);
+    });
+}
