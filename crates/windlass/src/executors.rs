@@ -13,6 +13,7 @@
 mod rate_limited;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::rate_limited::{Rate, RateLimited};
@@ -24,7 +25,7 @@ use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
 use crate::queue::SynchronousQueue;
 use crate::scheduled::{ScheduledExecutorService, ScheduledPool, ScheduledThreadPoolExecutor};
-use crate::task::{Task, TaskBuilder};
+use crate::task::{LimitOwner, Task, TaskBuilder};
 use crate::thread_factory::{DefaultThreadFactory, ThreadFactory};
 
 /// Creates a pool of `threads` workers with an unbounded queue.
@@ -252,6 +253,10 @@ impl<E: ExecutorService> Executor for Unconfigurable<E> {
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         self.0.prepare(task)
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        self.0.limit_owner()
     }
 }
 

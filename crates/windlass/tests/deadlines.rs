@@ -467,6 +467,10 @@ fn tasks_expire_on_every_executor() {
         let direct = executors::DirectExecutor::default();
         let late = direct.task().deadline(clock.now()).submit(never).unwrap();
         assert_eq!(late.cancellation(), EXPIRED);
+        let task = Task::builder().deadline(clock.now());
+        let future_task = task.build_future_task(never);
+        future_task.run();
+        assert_eq!(future_task.cancellation(), EXPIRED);
         let fork_join = ForkJoinPool::new(1).unwrap();
         let slow = || interrupt::sleep(HOUR);
         let slow = fork_join.task().run_limit(SECOND).submit(slow).unwrap();

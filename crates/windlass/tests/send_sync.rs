@@ -12,7 +12,7 @@ use windlass::executors::{
 };
 use windlass::interrupt::{InterruptHandle, Interrupted, JoinHandle, JoinInterrupted};
 use windlass::pool::{
-    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, ConfigError, DiscardOldestPolicy,
+    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, Codel, ConfigError, DiscardOldestPolicy,
     DiscardPolicy, Hooks, Outcome, PoolState, PoolStats, RejectedExecutionHandler, TaskInfo,
 };
 use windlass::queue::{
@@ -21,7 +21,7 @@ use windlass::queue::{
     LinkedTransferQueue, PriorityBlockingQueue, PutError, ResizableBlockingQueue, SynchronousQueue,
     Unplaced, Waiting,
 };
-use windlass::scheduled::{Period, QueuedTask, ScheduledHandle};
+use windlass::scheduled::{Jitter, Period, QueuedTask, Retry, ScheduledHandle};
 use windlass::shutdown::{PoolReport, ShutdownPlan, ShutdownReport};
 use windlass::task::{
     CancelToken, Cancellation, ExecutionError, Failure, FutureTask, SharedHandle, Task,
@@ -78,6 +78,7 @@ fn executors_and_what_they_are_made_of_can_be_shared() {
     is_send_and_sync::<ScheduledThreadPoolExecutor>();
     is_send_and_sync::<dyn ScheduledExecutorService>();
     is_send_and_sync::<(Period, QueuedTask, ScheduledHandle<Value>)>();
+    is_send_and_sync::<(Retry, Jitter)>();
     is_send_and_sync::<DirectExecutor>();
     is_send_and_sync::<ThreadPerTaskExecutor>();
     is_send_and_sync::<SerialExecutor<ThreadPoolExecutor>>();
@@ -94,7 +95,7 @@ fn executors_and_what_they_are_made_of_can_be_shared() {
     is_send_and_sync::<DefaultThreadFactory>();
     is_send_and_sync::<(AbortPolicy, BlockPolicy, CallerRunsPolicy)>();
     is_send_and_sync::<(DiscardOldestPolicy, DiscardPolicy)>();
-    is_send_and_sync::<(PoolStats, PoolState, TaskInfo, Outcome, ConfigError)>();
+    is_send_and_sync::<(Codel, PoolStats, PoolState, TaskInfo, Outcome, ConfigError)>();
     is_send::<ThreadBody>();
 }
 

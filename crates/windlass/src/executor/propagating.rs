@@ -1,13 +1,14 @@
 //! An executor whose tasks run in the context of their submitter.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::rejected::RejectedExecution;
 use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
 use crate::interrupt::Interrupted;
-use crate::task::{Propagate, Sources, Task, TaskBuilder};
+use crate::task::{LimitOwner, Propagate, Sources, Task, TaskBuilder};
 
 /// An executor that adds the context of the submitter to the tasks of another executor.
 ///
@@ -61,6 +62,10 @@ impl<E: Executor> Executor for Propagating<E> {
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         self.sources.prepare(self.executor.prepare(task))
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        self.executor.limit_owner()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::interrupt::Interrupted;
 use crate::scheduled::{Schedule, ScheduledExecutorService};
 use crate::sync::clock::{Clock, MAX_TIMEOUT};
 use crate::sync::{Deadline, Mutex};
-use crate::task::{Cancellation, Task, TaskBuilder};
+use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder};
 use crate::unwind::ignore_panic;
 use crate::waiting::{WaitOutcome, WaitQueue, wait};
 
@@ -240,6 +240,10 @@ impl<E: Executor + 'static> Executor for RateLimited<E> {
 
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         self.0.executor.prepare(task)
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        self.0.executor.limit_owner()
     }
 }
 

@@ -87,3 +87,43 @@ impl LimitOwner for LimitCounts {
         self.timed_out.fetch_add(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod models {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::executor::ExecutorService;
+    use crate::pool::{BlockPolicy, ThreadPoolExecutor};
+    use crate::queue::ArrayBlockingQueue;
+    use crate::submit::Submit;
+    use crate::sync::clock::TestClock;
+    use crate::sync::{Parker, model, thread};
+
+    /// The worker is held until the submitter has got through.
+    ///
+    /// WL-184
+    #[test]
+    fn a_task_that_expires_makes_room_for_a_submitter_that_waits() {
+        model(|| {
+            let clock = TestClock::new();
+            let builder = ThreadPoolExecutor::builder()
+                .core_pool_size(1)
+                .work_queue(ArrayBlockingQueue::new(1).unwrap())
+                .rejection_handler(BlockPolicy::new());
+            let pool = clock.enter(|| builder.build().unwrap());
+            let gate = Arc::new(Parker::new());
+            let inside = Arc::clone(&gate);
+            pool.execute(move || inside.park()).unwrap();
+            let limit = Duration::from_secs(1);
+            pool.task().queue_limit(limit).execute(|| ()).unwrap();
+            let theirs = pool.clone();
+            let submitter = thread::Builder::new().spawn(move || theirs.execute(|| ()).is_ok());
+            clock.advance(limit);
+            assert!(submitter.unwrap().join().unwrap());
+            assert_eq!(pool.stats().expired_task_count, 1);
+            gate.unpark();
+            pool.close();
+        });
+    }
+}

@@ -143,3 +143,36 @@ impl BlockingQueue<Task> for ShedQueue {
         self.inner.is_interruptible()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod models {
+    use std::time::Duration;
+
+    use crate::executor::ExecutorService;
+    use crate::pool::{Codel, ThreadPoolExecutor};
+    use crate::submit::Submit;
+    use crate::sync::model;
+    use crate::task::Cancellation;
+
+    /// A pool that sheds whatever it may.
+    ///
+    /// WL-191
+    #[test]
+    fn each_task_is_served_or_shed_and_the_last_one_is_served() {
+        model(|| {
+            let pool = ThreadPoolExecutor::builder()
+                .core_pool_size(1)
+                .shed(Codel::new(Duration::ZERO, Duration::ZERO))
+                .build()
+                .unwrap();
+            let handles = [1, 2, 3].map(|number| pool.submit(move || number).unwrap());
+            pool.close();
+            let shed = handles.iter().filter_map(|handle| handle.cancellation());
+            let shed: Vec<_> = shed.collect();
+            assert!(shed.iter().all(|reason| *reason == Cancellation::Shed));
+            assert_eq!(pool.stats().shed_task_count, shed.len() as u64);
+            let [_, _, last] = handles;
+            assert_eq!(last.join().unwrap(), 3);
+        });
+    }
+}

@@ -166,8 +166,10 @@ impl TaskBuilder {
     /// runs is not disturbed.
     ///
     /// What is called when a task ends, callbacks and wakers, is called on the timer thread of the
-    /// library if the task expires or [times out](Self::run_limit). If the system has no thread for
-    /// that, the limits are checked only where a thread is about to start the task.
+    /// library if the task expires or [times out](Self::run_limit), and so is the drop of its closure.
+    /// While that takes its time, and of course while it waits, no other limit comes to bear. If the
+    /// system has no thread for the timer, the limits are checked only where a thread is about to start
+    /// the task.
     ///
     /// ```
     /// use std::time::Instant;

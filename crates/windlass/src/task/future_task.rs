@@ -181,13 +181,17 @@ impl TaskBuilder {
         mut self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
-        let context = self.take_context();
+        let (context, is_limited) = (self.take_context(), self.has_limits());
         let header = Header::new(TaskId::next(), self.into_attributes());
         let body = move || match context {
             None => body(),
             Some(context) => context.run(body),
         };
-        FutureTask::of_cell(Cell::new(header, Call(body)))
+        let cell = Cell::new(header, Call(body));
+        if is_limited {
+            cell.limit();
+        }
+        FutureTask::of_cell(cell)
     }
 }
 
