@@ -332,17 +332,5 @@ impl<E: fmt::Debug> fmt::Debug for Unconfigurable<E> {
 /// ```
 #[must_use]
 pub fn optimal_pool_size(cores: usize, utilisation: f64, wait_to_compute: f64) -> usize {
-    let utilisation = if utilisation.is_finite() {
-        utilisation.clamp(0.0, 1.0)
-    } else {
-        1.0
-    };
-    let ratio = if wait_to_compute.is_finite() {
-        wait_to_compute.max(0.0)
-    } else {
-        0.0
-    };
-    let threads = cores as f64 * utilisation * (1.0 + ratio);
-    // `as` saturates.
-    (threads.round() as usize).max(1)
+    crate::pool::optimal_size(cores, utilisation, wait_to_compute)
 }

@@ -5,6 +5,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::advice::SizeAdvice;
 use super::config_error::ConfigError;
 use super::ctl::RunState;
 use super::reconfigure::{Patch, ReconfigureError, Reconfigured};
@@ -270,6 +271,13 @@ impl ThreadPoolExecutor {
         let former = self.shared().queue.set_capacity(capacity)?;
         self.shared().nudge_blocked();
         Ok(former)
+    }
+
+    /// Returns the size that the pool should have for this target utilisation of the processors (0 to 1),
+    /// by what its tasks have waited and computed so far; see [`SizeAdvice`].
+    #[must_use]
+    pub fn size_advice(&self, utilisation: f64) -> SizeAdvice {
+        SizeAdvice::of(self.shared().compute_totals(), utilisation)
     }
 
     /// Changes several settings at once: all of them, or none.

@@ -14,6 +14,7 @@
 //! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `ctl` | run state and worker count, in one word |
 //! | `config_error`, `no_effect`, `configuration` | invalid settings, and settings that can have no effect |
+//! | `advice`, `controller` | the size that the tasks ask for, and what follows it |
 //! | `reconfigure` | one change of several settings |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
@@ -26,12 +27,14 @@
 //! | `rejection`, `hooks` | the rejection handlers and hooks that users supply |
 
 mod admission;
+mod advice;
 mod assist;
 mod blocked;
 mod builder;
 mod codel;
 mod config_error;
 mod configuration;
+mod controller;
 mod ctl;
 mod executor;
 mod hooks;
@@ -55,9 +58,11 @@ mod work_queue;
 mod worker;
 
 pub use crate::times::{Histogram, TaskTimes, Times};
+pub use advice::SizeAdvice;
 pub use builder::Builder;
 pub use codel::Codel;
 pub use config_error::ConfigError;
+pub use controller::{SizeChange, SizeController};
 pub use executor::ThreadPoolExecutor;
 pub use hooks::{Hooks, Outcome, TaskInfo};
 pub use no_effect::ConfigWarning;
@@ -70,6 +75,7 @@ pub use shared::NestedWaits;
 pub use stats::{PoolState, PoolStats};
 
 pub(crate) use admission::NotAdmitted;
+pub(crate) use advice::optimal_size;
 pub(crate) use ctl::RunState;
 pub(crate) use shared::Shared;
 pub(crate) use task_count::TaskCount;

@@ -7,9 +7,10 @@ use super::shared::Shared;
 use super::stats::PoolStats;
 use crate::executor::RunningTask;
 use crate::interrupt::ThreadContext;
-use crate::sync::clock;
+use crate::sync::clock::{self, Clock};
+use crate::sync::thread_cpu_time;
 use crate::task::{Task, instant, nanos};
-use crate::times::{Recorder, Sample, Sampler, Writer};
+use crate::times::{BETWEEN, Recorder, Sample, Sampler, Writer};
 
 /// What a worker times its tasks with. Only its thread uses it.
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub(super) struct Stopwatch<'a> {
     recorder: Recorder<'a>,
     /// The run that is timed.
     timed: Timed,
+    /// When the processor time is read next, as a timestamp; never on a test clock, which it has nothing
+    /// to do with.
+    next_cpu: u64,
 }
 
 /// The start of a run that is timed.
@@ -30,6 +34,8 @@ struct Timed {
     weight: u64,
     wait: Option<Sample>,
     name: Option<Arc<str>>,
+    /// The processor time at the start, if it is measured.
+    cpu: Option<u64>,
 }
 
 impl<'a> Stopwatch<'a> {
@@ -39,6 +45,7 @@ impl<'a> Stopwatch<'a> {
             activity: worker.activity.writer(),
             recorder: pool.tracker.registry.recorder(),
             timed: Timed::default(),
+            next_cpu: if Clock::is_system() { 0 } else { u64::MAX },
         };
         stopwatch.read_clock();
         stopwatch
@@ -85,6 +92,7 @@ impl<'a> Stopwatch<'a> {
                 weight: weight.max(picked),
             }),
             name: name.cloned(),
+            cpu: self.read_cpu(start),
         };
     }
 
@@ -97,13 +105,27 @@ impl<'a> Stopwatch<'a> {
             weight,
             wait,
             ref name,
+            cpu,
         } = self.timed;
         let run = Sample {
             nanos: now.saturating_sub(start),
             weight,
         };
         self.recorder.record(name.as_ref(), wait, run);
+        if let (Some(before), Some(after)) = (cpu, cpu.and_then(|_| thread_cpu_time())) {
+            let computed = after.saturating_sub(before);
+            self.recorder.record_compute(run.nanos, computed);
+        }
         self.sampler.record(now);
+    }
+
+    /// Reads the processor time, unless it was read a short time ago.
+    fn read_cpu(&mut self, now: u64) -> Option<u64> {
+        if now < self.next_cpu {
+            return None;
+        }
+        self.next_cpu = now.saturating_add(BETWEEN);
+        thread_cpu_time()
     }
 
     /// Reads the clock after a long wait for a task, so that the time of the wait does not count as that

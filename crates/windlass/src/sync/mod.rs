@@ -19,6 +19,7 @@ mod arc_dyn;
 mod backend;
 mod backoff;
 pub(crate) mod clock;
+mod cpu_time;
 mod deadline;
 mod memory;
 mod numbered;
@@ -37,6 +38,7 @@ pub(crate) use backend::{
     thread, thread_local, yield_now,
 };
 pub(crate) use backoff::lock_with_backoff;
+pub(crate) use cpu_time::thread_cpu_time;
 pub(crate) use deadline::{Deadline, park};
 pub(crate) use memory::physical_memory;
 pub(crate) use numbered::Numbered;

@@ -3,6 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `histogram` | a distribution of durations, and the buckets that one thread writes |
+//! | `compute` | how much of a run its thread computed |
 //! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
@@ -10,6 +11,7 @@
 //! | `sampler` | which tasks are timed, so that reading the clock does not show |
 
 mod activity;
+mod compute;
 mod histogram;
 mod mode;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub use mode::Times;
 pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, Running, Writer};
+pub(crate) use compute::{BETWEEN, ComputeTotals};
 pub(crate) use registry::{Recorder, Sample};
 pub(crate) use sampler::Sampler;
 pub(crate) use tracker::Tracker;

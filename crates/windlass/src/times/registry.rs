@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::compute::{Compute, ComputeTotals};
 use super::histogram::{Buckets, Histogram};
 use crate::sync::Mutex;
 
@@ -67,12 +68,14 @@ pub(crate) struct Totals {
     pub(crate) run_times: Histogram,
     /// In the order of the names' first use.
     pub(crate) named: Vec<TaskTimes>,
+    pub(crate) compute: ComputeTotals,
 }
 
 impl Totals {
     fn add(&mut self, times: &WorkerTimes) {
         times.all.wait.add_to(&mut self.wait_times);
         times.all.run.add_to(&mut self.run_times);
+        times.compute.add_to(&mut self.compute);
         for (name, pair) in times.named.lock().iter() {
             let at = self.named.iter().position(|named| named.name == *name);
             let at = at.unwrap_or_else(|| {
@@ -102,6 +105,7 @@ struct Registered {
 #[derive(Debug, Default)]
 struct WorkerTimes {
     all: Pair,
+    compute: Compute,
     /// Extended by the worker when it times a task of a new name.
     named: Mutex<Vec<(Arc<str>, Arc<Pair>)>>,
 }
@@ -171,6 +175,11 @@ impl Recorder<'_> {
         if let Some(name) = name {
             self.pair(name).record(wait, run);
         }
+    }
+
+    /// Records how much of a run its thread computed, both in nanoseconds.
+    pub(crate) fn record_compute(&self, elapsed: u64, computed: u64) {
+        self.times.compute.record(elapsed, computed);
     }
 
     fn pair(&mut self, name: &Arc<str>) -> &Pair {

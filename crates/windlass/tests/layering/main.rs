@@ -69,6 +69,7 @@ const ONLY_IN_SYNC: &[(&str, &[&str])] = &[
         &[
             "task/id.rs",
             "thread_factory.rs",
+            "times/compute.rs",
             "times/histogram.rs",
             "times/sampler.rs",
         ],
