@@ -111,10 +111,18 @@ final class Streams {
     static List<Figure> bounded(String peer, Point point) throws Exception {
         ExecutorService pool = Pools.bounded(peer, point.number("workers"), 1_024, point.word("policy"));
         int tasks = point.number("tasks");
-        time(pool, 1, tasks / 10, () -> Tally::count);
+        Supplier<Runnable> task = () -> Tally::count;
+        if (point.has("micros")) {
+            Work work = Work.ofMicros(point.number("micros"));
+            task = () -> () -> {
+                work.run();
+                Tally.count();
+            };
+        }
+        time(pool, 1, tasks / 10, task);
         int producers = point.number("producers");
         long before = Tally.own();
-        long elapsed = time(pool, producers, tasks, () -> Tally::count);
+        long elapsed = time(pool, producers, tasks, task);
         Pools.end(pool);
         List<Figure> figures = new ArrayList<>(List.of(Figure.per("per task", elapsed, tasks)));
         if (point.word("policy").equals("caller-runs") && producers == 1) {

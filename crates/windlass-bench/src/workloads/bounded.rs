@@ -4,6 +4,7 @@ use super::stream;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
 use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
+use crate::instruments::busy::Work;
 use crate::instruments::tally::RAN;
 use crate::peers::{
     Bounded, ChannelPool, Crossbeam, Kanal, Threadfin, Tokio, WhenFull, Windlass, WindlassArray,
@@ -53,12 +54,18 @@ fn grid(size: Size) -> Vec<Point> {
             format!("policy={policy},producers={producers},workers={workers},tasks={tasks}")
         })
     };
+    // An empty task is cheaper to run than to queue, so a pool whose workers get nothing is the fastest
+    // there. With tasks of a microsecond it pays to keep the workers busy.
+    let busy = [(1, 1), (1, 2)].map(|(producers, workers)| {
+        let tasks = tasks / 5;
+        format!("policy=caller-runs,micros=1,producers={producers},workers={workers},tasks={tasks}")
+    });
     // A hand-over to the one who waits longest costs a switch of threads, so fewer of them.
     let fair = [1, 4].map(|producers| {
         let tasks = tasks / 50;
         format!("policy=block,fair=yes,producers={producers},workers=8,tasks={tasks}")
     });
-    points(of("block").chain(of("caller-runs")).chain(fair))
+    points(of("block").chain(of("caller-runs")).chain(busy).chain(fair))
 }
 
 fn sample<P: Bounded>(point: &Point) -> Vec<Figure> {
@@ -68,11 +75,22 @@ fn sample<P: Bounded>(point: &Point) -> Vec<Figure> {
     };
     let pool = P::with_capacity(point.size("workers"), CAPACITY, when_full);
     let tasks = point.number("tasks");
-    let send = || pool.execute_bounded(|| RAN.count());
-    stream::time(1, tasks / 10, send);
+    let work = point
+        .get("micros")
+        .map(|_| Work::of_micros(point.number("micros")));
+    let time = |producers, tasks| match work {
+        None => stream::time(producers, tasks, || pool.execute_bounded(|| RAN.count())),
+        Some(work) => stream::time(producers, tasks, || {
+            pool.execute_bounded(move || {
+                work.run();
+                RAN.count();
+            });
+        }),
+    };
+    time(1, tasks / 10);
     let producers = point.size("producers");
     let before = RAN.own();
-    let elapsed = stream::time(producers, tasks, send);
+    let elapsed = time(producers, tasks);
     let mut figures = vec![Figure::per("per task", elapsed, tasks)];
     if when_full == WhenFull::CallerRuns && producers == 1 {
         // The producer is this thread.

@@ -68,7 +68,8 @@ pub trait ExecutorService: Executor {
     /// queue order.
     ///
     /// The returned tasks stay pending: run them, submit them elsewhere, or drop them, which completes
-    /// their handles as cancelled.
+    /// their handles as cancelled. Handing them back takes time and memory for each: a million queued
+    /// tasks take some 30 ms, most of it for the 40 MB of the list.
     fn shutdown_now(&self) -> Vec<Task>;
 
     /// Returns whether it was shut down.
