@@ -139,13 +139,16 @@ fn an_interrupt_or_a_deadline_ends_a_map() {
 #[test]
 fn a_map_on_the_only_worker_of_a_pool_ends() {
     within_patience("a map", || {
-        let pool = Arc::new(ForkJoinPool::new(1).unwrap());
-        let inner = Arc::clone(&pool);
-        let lengths = pool.submit(move || {
-            let words = ["a", "few", "words"];
-            inner.map(&words, |word| word.len()).unwrap()
-        });
-        assert_eq!(lengths.unwrap().join().unwrap(), [1, 3, 5]);
+        fn map_on_a_worker(pool: &(impl Executor + Clone + 'static)) {
+            let inner = pool.clone();
+            let lengths = pool.submit(move || {
+                let words = ["a", "few", "words"];
+                inner.map(&words, |word| word.len()).unwrap()
+            });
+            assert_eq!(lengths.unwrap().join().unwrap(), [1, 3, 5]);
+        }
+        map_on_a_worker(&Arc::new(ForkJoinPool::new(1).unwrap()));
+        map_on_a_worker(&Arc::new(fixed(1)));
     });
 }
 

@@ -140,6 +140,7 @@ fn closures_borrow_on_every_executor() {
         exercise(&DirectExecutor::new());
         exercise(&ThreadPerTaskExecutor::new());
         exercise(&fixed(2));
+        exercise(&fixed(1));
         exercise(&executors::cached_thread_pool());
         exercise(&ScheduledThreadPoolExecutor::new(2));
         exercise(&ForkJoinPool::new(2).unwrap());
@@ -638,6 +639,24 @@ fn a_scope_on_the_only_worker_of_a_fork_join_pool_ends() {
         let sum = pool.submit(move || {
             let numbers = [1, 2, 3];
             Submit::scope(&*inner, |s| {
+                let sum = s.spawn(|| numbers.iter().sum::<i32>()).unwrap();
+                drop(s.spawn(|| s.spawn(|| numbers.len()).unwrap().join()));
+                sum.join().unwrap()
+            })
+        });
+        assert_eq!(sum.unwrap().join(), Ok(6));
+    });
+}
+
+/// WL-130
+#[test]
+fn a_scope_on_the_only_worker_of_a_thread_pool_ends() {
+    within_patience("a scope", || {
+        let pool = Arc::new(fixed(1));
+        let inner = Arc::clone(&pool);
+        let sum = pool.submit(move || {
+            let numbers = [1, 2, 3];
+            inner.scope(|s| {
                 let sum = s.spawn(|| numbers.iter().sum::<i32>()).unwrap();
                 drop(s.spawn(|| s.spawn(|| numbers.len()).unwrap().join()));
                 sum.join().unwrap()
