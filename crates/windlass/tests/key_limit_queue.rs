@@ -10,6 +10,7 @@ mod threads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use threads::{Blockers, await_idle, finish};
 use windlass::TaskHandle;
@@ -209,6 +210,9 @@ fn a_task_keeps_what_it_carries_on_its_way_through() {
     );
     task.run();
     assert_eq!(handle.join().unwrap(), 9);
+    let limited = Task::builder().queue_limit(Duration::from_secs(3600));
+    queue.offer(limited.build(|| ())).unwrap();
+    assert!(!queue.poll().unwrap().has_handle());
     let (task, handle) = Task::with_handle(|| 9);
     queue.offer(task).unwrap();
     drop(queue.poll());

@@ -51,7 +51,11 @@ pub(super) fn erase_one_of_many(half: impl Runnable + 'static) -> Erased {
 
 /// Erases a task together with a guard that is dropped when the task has ended, or is dropped unrun.
 pub(super) fn erase_guarded<G: Send + 'static>(task: Erased, guard: G) -> Erased {
-    erase_small(Guarded(Box::new(WithGuard { task, guard })))
+    if task.is_detached() {
+        erase_small(Guarded::<G, true>(Box::new(WithGuard { task, guard })))
+    } else {
+        erase_small(Guarded::<G, false>(Box::new(WithGuard { task, guard })))
+    }
 }
 
 /// Adds a stamp to a value: both are kept in a recycled block, so that no memory is allocated for it.
@@ -308,9 +312,11 @@ struct WithGuard<G> {
     guard: G,
 }
 
-struct Guarded<G>(Box<WithGuard<G>>);
+struct Guarded<G, const DETACHED: bool>(Box<WithGuard<G>>);
 
-impl<G: Send + 'static> Erase for Guarded<G> {
+impl<G: Send + 'static, const DETACHED: bool> Erase for Guarded<G, DETACHED> {
+    const IS_DETACHED: bool = DETACHED;
+
     fn run(self) -> RunOutcome {
         let WithGuard { task, guard } = *self.0;
         let _guard = guard;
