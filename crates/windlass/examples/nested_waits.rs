@@ -2,6 +2,11 @@
 //!
 //! cargo run --release -p windlass --example nested_waits
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program reports how long it took"
+)]
+
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

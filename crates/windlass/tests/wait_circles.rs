@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "each test file uses its part")]
 mod recording;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -215,6 +216,36 @@ fn a_wait_with_a_time_limit_is_neither_told_nor_part_of_a_circle() {
         assert!(timed.join().unwrap() && untimed.join().unwrap());
         finish(&pool);
     });
+}
+
+/// WL-111: a scope cannot end before its tasks, so the other wait is told.
+#[test]
+fn a_scope_in_a_circle_waits_on_and_its_task_is_told() {
+    for workers in [1, 2] {
+        let told = within_patience("a scope", move || {
+            let pool = fixed(workers).build().unwrap();
+            let (sender, receiver) = mpsc::channel::<SharedHandle<bool>>();
+            let inside = pool.clone();
+            let outer = pool.submit(move || {
+                let own = receiver.recv().unwrap();
+                let told = AtomicBool::new(false);
+                inside.scope(|s| {
+                    let waits = || {
+                        let ended = own.join();
+                        told.store(ended.is_err_and(|e| e.is_deadlock()), Ordering::SeqCst);
+                    };
+                    drop(s.spawn(waits).unwrap());
+                });
+                told.into_inner()
+            });
+            let outer = outer.unwrap().share();
+            sender.send(outer.clone()).unwrap();
+            let told = outer.join().unwrap();
+            finish(&pool);
+            told
+        });
+        assert!(told);
+    }
 }
 
 /// WL-112
