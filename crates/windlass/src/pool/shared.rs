@@ -227,11 +227,14 @@ impl Shared {
             return task.set_queued_at(self.clock.now(), 1);
         }
         let sampler = &self.tracker.submitted;
+        let Some(weight) = sampler.weight(task.id()) else {
+            return task;
+        };
         // A task with a timer waits from when it is due.
-        if !sampler.picks(task.id()) || task.timer().is_some() {
+        if task.timer().is_some() {
             return task;
         }
-        let (now, weight) = (self.clock.now(), sampler.every());
+        let now = self.clock.now();
         sampler.record(nanos(now));
         task.set_queued_at(now, weight)
     }

@@ -58,12 +58,12 @@ impl<'a> Stopwatch<'a> {
         if let Some(name) = name {
             self.activity.set_name(name);
         }
-        let is_timed = self.sampler.picks(task.id());
-        if is_timed {
-            self.start(task, name);
+        let weight = self.sampler.weight(task.id());
+        if let Some(weight) = weight {
+            self.start(task, name, weight);
         }
         self.activity.begin(task.id());
-        is_timed
+        weight.is_some()
     }
 
     /// Publishes that the task has ended.
@@ -76,10 +76,9 @@ impl<'a> Stopwatch<'a> {
     }
 
     #[cold]
-    fn start(&mut self, task: &Task, name: Option<&Arc<str>>) {
+    fn start(&mut self, task: &Task, name: Option<&Arc<str>>, weight: u64) {
         let start = nanos(clock::now());
         self.activity.set_since(start);
-        let weight = self.sampler.every();
         let queued = match task.timer() {
             Some(timer) => Some((timer.place().due(), 1)),
             None => task.stamp().map(|stamp| (stamp.nanos(), stamp.weight())),

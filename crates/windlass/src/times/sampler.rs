@@ -73,6 +73,15 @@ impl Sampler {
         hash(task) <= self.limit.load(Ordering::Relaxed)
     }
 
+    /// Returns of how many tasks this one is the one that is timed; `None` if it is not.
+    ///
+    /// Both are of one rate, also while another thread adapts it.
+    #[inline]
+    pub(crate) fn weight(&self, task: TaskId) -> Option<u64> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (hash(task) <= limit).then(|| 1 << limit.leading_zeros().min(MAX_SHIFT))
+    }
+
     /// Returns whether no task is timed.
     pub(crate) fn is_off(&self) -> bool {
         self.limit.load(Ordering::Relaxed) == 0
