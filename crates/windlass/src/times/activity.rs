@@ -96,11 +96,11 @@ impl Writer<'_> {
 }
 
 impl Activity {
-    /// Returns what the worker writes with; it has one at a time.
-    pub(crate) fn writer(&self) -> Writer<'_> {
+    /// Returns what the worker writes with. Called once, before the first run.
+    pub(crate) const fn writer(&self) -> Writer<'_> {
         Writer {
-            count: self.count(),
             activity: self,
+            count: 0,
         }
     }
 
