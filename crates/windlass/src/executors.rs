@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::rate_limited::{Rate, RateLimited};
+#[cfg(feature = "tokio")]
+pub use crate::executor::TokioExecutor;
 pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};

@@ -25,6 +25,8 @@ mod times;
 mod unwind;
 mod waiting;
 
+#[cfg(feature = "stream")]
+pub use completion::CompletionStream;
 pub use completion::{CompletionService, Completions};
 pub use executor::{
     CloseOnDrop, Executor, ExecutorService, RejectedExecution, RejectionReason, RunningTask,

@@ -76,6 +76,10 @@ fn every_way_to_submit_a_closure_takes_the_context_along() {
     })
     .unwrap();
     assert_eq!((seen.take().unwrap(), seen.take().unwrap()), (6, 77));
+    let scoped = within(9, || {
+        pool.scope(|s| s.spawn(request).unwrap().join().unwrap())
+    });
+    assert_eq!(scoped, 9);
     let service = CompletionService::new(pool);
     within(8, || service.submit(request)).unwrap();
     let completed = service.completions().next().unwrap();

@@ -46,6 +46,13 @@ fn behind_a_pointer() -> Arc<dyn ExecutorService> {
     Arc::new(fixed(1))
 }
 
+#[cfg(feature = "tokio")]
+fn on_tokio() -> executors::TokioExecutor {
+    static RUNTIME: std::sync::OnceLock<tokio::runtime::Runtime> = std::sync::OnceLock::new();
+    let runtime = RUNTIME.get_or_init(|| tokio::runtime::Runtime::new().unwrap());
+    executors::TokioExecutor::new(runtime.handle().clone())
+}
+
 /// Runs a block once for each executor; the last name printed is the one that fails.
 macro_rules! on_each {
     (|$executor:ident| $body:block $($name:literal => $make:expr,)+) => {$({
@@ -64,6 +71,10 @@ macro_rules! on_every_service_with_threads {
             "a single thread" => executors::single_thread_executor(),
             "a thread per task" => ThreadPerTaskExecutor::new(),
             "dyn ExecutorService" => behind_a_pointer(),
+        }
+        #[cfg(feature = "tokio")]
+        {
+            on_each! { |$executor| $body "a tokio runtime" => on_tokio(), }
         }
     };
 }

@@ -13,6 +13,7 @@
 //! | `key_limit` | queues that count the running tasks of each key |
 //! | `time_limit` | the time limit of a submission |
 //! | `thread_per_task` | a new thread for every task |
+//! | `tokio` | the blocking threads of a tokio runtime |
 
 mod close_on_drop;
 mod direct;
@@ -25,6 +26,8 @@ mod serial;
 mod service;
 mod thread_per_task;
 mod time_limit;
+#[cfg(feature = "tokio")]
+mod tokio;
 
 pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
@@ -34,6 +37,8 @@ pub use running::RunningTask;
 pub use serial::SerialExecutor;
 pub use service::{Executor, ExecutorService};
 pub use thread_per_task::ThreadPerTaskExecutor;
+#[cfg(feature = "tokio")]
+pub use tokio::TokioExecutor;
 
 pub(crate) use refusal::{Refusals, to_io_error};
 pub(crate) use service::close;

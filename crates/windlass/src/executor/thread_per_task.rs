@@ -57,6 +57,9 @@ struct Entry {
     id: u64,
     thread: Option<Arc<ThreadContext>>,
     running: Option<RunningTask>,
+    /// For those whose threads may come late.
+    #[cfg(feature = "tokio")]
+    task: Arc<Mutex<PendingTask>>,
 }
 
 /// What the thread of a task runs.
@@ -108,6 +111,36 @@ impl ThreadPerTaskExecutor {
     }
 }
 
+#[cfg(feature = "tokio")]
+impl ThreadPerTaskExecutor {
+    /// Stops, and takes the tasks whose thread has not come, in the order of submission. The caller then
+    /// shuts down.
+    pub(super) fn stop_and_take_unstarted(&self) -> Vec<Task> {
+        let mut state = self.shared.state.lock();
+        self.shared.stop(&mut state);
+        let mut unstarted = Vec::new();
+        state.live.retain(|entry| {
+            let mut pending = entry.task.lock();
+            match std::mem::replace(&mut *pending, PendingTask::Taken) {
+                PendingTask::Requested(task) | PendingTask::Accepted(task) => {
+                    unstarted.push(task);
+                    false
+                }
+                // Its submitter or its thread has it, and unregisters it.
+                other => {
+                    *pending = other;
+                    true
+                }
+            }
+        });
+        drop(state);
+        for task in &unstarted {
+            task.set_drop_reason(Cancellation::Drained);
+        }
+        unstarted
+    }
+}
+
 impl Default for ThreadPerTaskExecutor {
     fn default() -> Self {
         Self::new()
@@ -115,26 +148,30 @@ impl Default for ThreadPerTaskExecutor {
 }
 
 impl Shared {
-    /// Registers a task, unless the executor is shut down.
-    fn register(&self) -> Option<u64> {
+    /// Registers a task; returns it if the executor is shut down.
+    fn register(&self, task: Task) -> Result<(u64, Arc<Mutex<PendingTask>>), Task> {
         let mut state = self.state.lock();
         if state.shutdown {
-            return None;
+            return Err(task);
         }
         let id = state.next_id;
         state.next_id += 1;
+        let task = Arc::new(Mutex::new(PendingTask::Requested(task)));
         state.live.push(Entry {
             id,
             thread: None,
             running: None,
+            #[cfg(feature = "tokio")]
+            task: Arc::clone(&task),
         });
-        Some(id)
+        Ok((id, task))
     }
 
-    /// Runs the task. Called on the new thread.
+    /// Runs the task. Called on its thread, which may have run others and may run more: it is left as it
+    /// was found.
     fn run(&self, id: u64, task: Task) {
-        self.clock.adopt();
         let me = ThreadContext::current();
+        me.take_interrupt();
         let running = RunningTask::new(
             task.id(),
             task.shared_name().cloned(),
@@ -152,10 +189,22 @@ impl Shared {
         if stopping {
             me.set_interrupted();
         }
-        let ended = catch(|| task.run());
+        let ended = catch(|| self.clock.enter(|| task.run()));
         self.unregister(id);
+        // From now on `shutdown_now` does not interrupt this thread.
+        me.take_interrupt();
         if let Err(payload) = ended {
             discard_payload(payload);
+        }
+    }
+
+    /// Accepts no more tasks, and interrupts those that run. Under the lock, so that no thread is interrupted
+    /// that has left the task.
+    fn stop(&self, state: &mut State) {
+        state.shutdown = true;
+        state.stopping = true;
+        for thread in state.live.iter().filter_map(|entry| entry.thread.as_ref()) {
+            thread.interrupt();
         }
     }
 
@@ -204,10 +253,10 @@ impl Drop for Launch {
 
 impl Executor for ThreadPerTaskExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
-        let Some(id) = self.shared.register() else {
-            return Err(RejectedExecution::new(task, RejectionReason::Shutdown));
+        let (id, pending) = match self.shared.register(task) {
+            Ok(registered) => registered,
+            Err(task) => return Err(RejectedExecution::new(task, RejectionReason::Shutdown)),
         };
-        let pending = Arc::new(Mutex::new(PendingTask::Requested(task)));
         let launch = Launch {
             shared: Arc::clone(&self.shared),
             id,
@@ -262,19 +311,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
 
     /// Interrupts every task. None is ever queued, so none is returned.
     fn shutdown_now(&self) -> Vec<Task> {
-        let threads: Vec<_> = {
-            let mut state = self.shared.state.lock();
-            state.shutdown = true;
-            state.stopping = true;
-            state
-                .live
-                .iter()
-                .filter_map(|entry| entry.thread.clone())
-                .collect()
-        };
-        for thread in threads {
-            thread.interrupt();
-        }
+        self.shared.stop(&mut self.shared.state.lock());
         self.shutdown();
         Vec::new()
     }

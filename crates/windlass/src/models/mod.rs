@@ -15,6 +15,7 @@
 mod fairness;
 mod fork_join;
 mod queues;
+mod room;
 mod scheduled;
 mod shutdown;
 mod thread_pools;

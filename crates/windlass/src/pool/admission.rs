@@ -78,7 +78,7 @@ impl Shared {
     }
 
     /// Accepts the task if one of the three steps succeeds now.
-    fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
+    pub(super) fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
         if self.options.queues_every_task {
             return self.admit_through_queue(task);
         }
@@ -323,8 +323,8 @@ fn reject_without_thread(pool: &Arc<Shared>, task: Task, refusal: Failure) {
 
 /// A task that no step has accepted.
 pub(crate) struct NotAdmitted {
-    task: Task,
-    cause: Cause,
+    pub(super) task: Task,
+    pub(super) cause: Cause,
 }
 
 impl NotAdmitted {

@@ -167,6 +167,7 @@ impl ThreadPoolExecutor {
                 }
             }
         }
+        shared.nudge_blocked();
         Ok(())
     }
 
@@ -379,6 +380,7 @@ impl ThreadPoolExecutor {
             task.set_drop_reason(Cancellation::Removed);
         }
         self.shared().task_count.invalidate();
+        self.shared().room.serve();
         self.shared().try_terminate();
         removed
     }
@@ -391,6 +393,7 @@ impl ThreadPoolExecutor {
     pub fn purge(&self) -> usize {
         let cancelled = self.shared().queue.retain(&mut |task| !task.is_cancelled());
         self.shared().task_count.invalidate();
+        self.shared().room.serve();
         self.shared().try_terminate();
         cancelled.len()
     }

@@ -5,6 +5,7 @@
 //! | `executor` | the public type, [`ThreadPoolExecutor`] |
 //! | `builder` | its configuration, checked once |
 //! | `admission` | decides about a submitted task: new worker, queue, or rejection |
+//! | `submit_async` | a submission that awaits room |
 //! | `spawn` | starts, retires and replaces workers |
 //! | `assist` | waits inside tasks: runs the awaited task in place |
 //! | `worker` | the run loop of a worker |
@@ -16,6 +17,7 @@
 //! | `config_error`, `no_effect`, `configuration` | invalid settings, and settings that can have no effect |
 //! | `advice`, `controller` | the size that the tasks ask for, and what follows it |
 //! | `reconfigure` | one change of several settings |
+//! | `room` | the submissions that await room |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
 //! | `task_count` | the last task count reported |
@@ -44,6 +46,7 @@ mod models;
 mod no_effect;
 mod reconfigure;
 mod rejection;
+mod room;
 mod roster;
 mod settings;
 mod shared;
@@ -51,6 +54,7 @@ mod shed_queue;
 mod shutdown;
 mod spawn;
 mod stats;
+mod submit_async;
 mod task_count;
 mod times;
 mod waits;
@@ -73,6 +77,7 @@ pub use rejection::{
 };
 pub use shared::NestedWaits;
 pub use stats::{PoolState, PoolStats};
+pub use submit_async::SubmitAsync;
 
 pub(crate) use admission::NotAdmitted;
 pub(crate) use advice::optimal_size;

@@ -10,6 +10,7 @@ use super::ctl::{Ctl, RunState};
 use super::hooks::Hooks;
 use super::limits::LimitCounts;
 use super::rejection::{HandlerCell, RejectedExecutionHandler};
+use super::room::Room;
 use super::roster::Roster;
 use super::settings::Settings;
 use super::task_count::TaskCount;
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     /// last of them. `SeqCst`: written before the worker is uncounted in the control word, and read
     /// after that.
     unreported: AtomicUsize,
+    /// Beside `retirements`: both are read for each task, and rarely written.
+    pub(crate) room: Room,
     /// The number of calls of `retire_idle`: each lets idle workers that may time out do so at once.
     /// Read for each task, rarely written.
     retirements: AtomicU64,
@@ -134,6 +137,7 @@ impl Shared {
             failed: AtomicU64::new(0),
             unreported: AtomicUsize::new(0),
             waits: WaitCount::default(),
+            room: Room::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })
@@ -255,8 +259,10 @@ impl Shared {
         }
     }
 
-    /// Makes submitters that wait for room read the pool's state again.
+    /// Makes submitters that wait for room read the pool's state again, and serves those that await it.
     pub(crate) fn nudge_blocked(&self) {
+        // Whether or not any seem to: the lock of the line orders this with one that enlists.
+        self.room.serve();
         self.options.limits.blocked().nudge_all();
     }
 }

@@ -72,6 +72,10 @@ fn run_task(
     task: &mut Option<Task>,
 ) -> Result<u64, Failure> {
     reset_interrupt(pool, me);
+    // The task that this worker has taken has left a place.
+    if pool.room.is_awaited() {
+        pool.room.serve();
+    }
     let Some(next) = task.as_ref() else {
         return Ok(pool.retirements());
     };
@@ -356,6 +360,11 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
             NextAction::Wait => None,
             NextAction::WaitForKeepAlive => Some(settings.keep_alive),
         };
+        if seen.is_running() && pool.room.is_awaited() {
+            if let Some(task) = take_awaiting(pool) {
+                return Some(task);
+            }
+        }
         match me.accept_nudges(|| wait_for_task(pool, timeout)) {
             Ok(Some(task)) => return Some(task),
             Ok(None) => idle = Idle::TimedOut,
@@ -363,6 +372,16 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
             Err(Interrupted) => idle = Idle::Waiting,
         }
     }
+}
+
+/// Takes the first task that awaits room, for a worker that has no other.
+#[cold]
+fn take_awaiting(pool: &Shared) -> Option<Task> {
+    if pool.options.queues_every_task {
+        pool.room.serve();
+        return None;
+    }
+    pool.room.take_first()
 }
 
 fn wait_for_task(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task>, Interrupted> {

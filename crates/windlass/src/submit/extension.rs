@@ -227,6 +227,72 @@ pub trait Submit: Executor {
         self.group().map_fallible(items, f)
     }
 
+    /// Runs the future on this executor, and returns the handle to its value.
+    ///
+    /// The handle is that of any task: it blocks, times out, is awaited, shared and cancelled.
+    ///
+    /// The executor runs each poll as a task of its own, with the id, the name and the priority of the
+    /// handle: hooks see each poll and statistics count each. At most one poll is queued, however often the
+    /// future is woken. Wake-ups need an executor that lives as long, so the future keeps a clone of it:
+    /// pools can be cloned, others are put into an `Arc`.
+    ///
+    /// | the handle completes | when |
+    /// |---|---|
+    /// | with the value | the future is ready |
+    /// | with the failure | it panics |
+    /// | cancelled as `Requested` | it is cancelled; a last poll drops the future on the executor |
+    /// | cancelled as `Shutdown` or `Rejected` | the executor rejects a wake-up; the future is dropped |
+    /// | cancelled as `Drained` or `Removed` | the task of a poll was returned by the pool, and dropped |
+    /// | cancelled as `Dropped` | the future is pending and nobody can wake it any more |
+    ///
+    /// Until then its state is [`Queued`](crate::task::TaskState::Queued), also while it is polled, and
+    /// `cancel_now` interrupts no thread. A wake-up is a submission by the thread that wakes, with all that the
+    /// policy of the pool does if it is full.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let input = pool.submit(|| 6).unwrap();
+    /// let answer = pool.spawn_async(async { input.await.unwrap() * 7 }).unwrap();
+    /// assert_eq!(answer.join().unwrap(), 42);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task of the first poll and the handle.
+    #[cfg(feature = "async")]
+    fn spawn_async<F>(
+        &self,
+        future: F,
+    ) -> Result<TaskHandle<F::Output>, RejectedExecution<TaskHandle<F::Output>>>
+    where
+        Self: Clone + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.task().spawn_async(future)
+    }
+
+    /// Runs the future as [`spawn_async`](Self::spawn_async); an error that it returns is the failure of the
+    /// task.
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task of the first poll and the handle.
+    #[cfg(feature = "async")]
+    fn spawn_async_fallible<T, E, F>(
+        &self,
+        future: F,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>>
+    where
+        Self: Clone + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.task().spawn_async_fallible(future)
+    }
+
     /// Submits all closures and waits for all of them; returns their handles, in order, all done.
     ///
     /// A handle whose task panicked has the failure.

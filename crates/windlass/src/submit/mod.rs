@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `extension` | [`Submit`], the extension trait of every executor |
 //! | `submission` | [`Submission`], the options of one submission |
+//! | `spawn_async` | futures, each poll a task (feature `async`) |
 //! | `invoke` | all of several tasks, or the first that succeeds |
 //! | `scope` | [`Scope`]: closures that borrow |
 //! | `members` | the tasks of one scope: counted, cancelled and awaited together |
@@ -20,6 +21,8 @@ mod members;
 mod rejected_spawn;
 mod scope;
 mod scoped_handle;
+#[cfg(feature = "async")]
+mod spawn_async;
 mod submission;
 
 pub use extension::Submit;

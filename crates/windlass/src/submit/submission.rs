@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use super::rejected_spawn::RejectedSpawn;
 use super::scope::Scope;
 use super::scoped_handle::ScopedHandle;
+#[cfg(feature = "async")]
+use super::spawn_async;
 use crate::executor::{Executor, RejectedExecution};
 use crate::task::{CancelToken, Failure, Task, TaskBuilder, TaskHandle, TaskId};
 
@@ -265,6 +267,45 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
     {
         let (executor, task) = self.into_parts();
         scope.spawn_on(executor, task, body, |body| Ok(body()))
+    }
+
+    /// Runs the future on the executor, and returns the handle to its value; see
+    /// [`Submit::spawn_async`](crate::Submit::spawn_async).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task of the first poll and the handle.
+    #[cfg(feature = "async")]
+    pub fn spawn_async<F>(
+        self,
+        future: F,
+    ) -> Result<TaskHandle<F::Output>, RejectedExecution<TaskHandle<F::Output>>>
+    where
+        E: Clone + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        spawn_async::spawn(self.executor, self.task, async move { Ok(future.await) })
+    }
+
+    /// Runs the future on the executor, and returns the handle to its value; an error is the failure of the
+    /// task. See [`Submit::spawn_async`](crate::Submit::spawn_async).
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedExecution`], with the task of the first poll and the handle.
+    #[cfg(feature = "async")]
+    pub fn spawn_async_fallible<T, X, F>(
+        self,
+        future: F,
+    ) -> Result<TaskHandle<T>, RejectedExecution<TaskHandle<T>>>
+    where
+        E: Clone + 'static,
+        F: Future<Output = Result<T, X>> + Send + 'static,
+        T: Send + 'static,
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let future = async move { future.await.map_err(Failure::from_error) };
+        spawn_async::spawn(self.executor, self.task, future)
     }
 
     /// Returns the executor, and the builder of the task with all options.

@@ -142,7 +142,7 @@ impl TaskBuilder {
 
     /// Takes the context out, for the body.
     #[inline]
-    pub(super) fn take_context(&mut self) -> Option<Captured> {
+    pub(crate) fn take_context(&mut self) -> Option<Captured> {
         self.attributes.as_ref()?;
         self.take_context_slow()
     }

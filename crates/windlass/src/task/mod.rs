@@ -58,6 +58,7 @@
 //   current       the running task, as its own code sees it
 //   linked        the link from tokens to a task
 //   builder       `TaskBuilder`
+//   promise       a task that is completed from outside
 //   propagation   the sources of context of a pool
 //   future_task   `FutureTask`
 //
@@ -93,6 +94,8 @@ mod limits;
 mod linked;
 #[cfg(test)]
 mod models;
+#[cfg(feature = "async")]
+mod promise;
 mod propagation;
 mod recycled_box;
 mod recycler;
@@ -144,6 +147,8 @@ pub(crate) use head::Head;
 pub(crate) use header::Header;
 pub(crate) use helped_wait::{Helpers, run_in_place, wake_waiters, with_wait_helper};
 pub(crate) use limits::LimitOwner;
+#[cfg(feature = "async")]
+pub(crate) use promise::Promise;
 pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;

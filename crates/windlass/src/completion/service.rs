@@ -1,4 +1,4 @@
-//! Results in the order of their completion.
+//! A service that returns handles in the order of their completion.
 
 use std::error::Error;
 use std::fmt;
@@ -6,6 +6,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "stream")]
+use super::wakers::Wakers;
 use crate::executor::{Executor, RejectedExecution};
 use crate::interrupt::{self, Interrupted};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
@@ -40,12 +42,14 @@ pub struct CompletionService<T: Send + 'static, E> {
 impl<T: Send + 'static, E: UnwindSafe> UnwindSafe for CompletionService<T, E> {}
 impl<T: Send + 'static, E: RefUnwindSafe> RefUnwindSafe for CompletionService<T, E> {}
 
-struct Shared<T: Send + 'static> {
+pub(super) struct Shared<T: Send + 'static> {
     /// The batch of its tasks.
     batch: BatchId,
-    done: Arc<dyn BlockingQueue<TaskHandle<T>>>,
-    outstanding: Outstanding,
+    pub(super) done: Arc<dyn BlockingQueue<TaskHandle<T>>>,
+    pub(super) outstanding: Outstanding,
     overflowed: AtomicU64,
+    #[cfg(feature = "stream")]
+    pub(super) wakers: Wakers,
 }
 
 impl<T: Send + 'static> Shared<T> {
@@ -81,13 +85,13 @@ impl<T: Send + 'static> Shared<T> {
 /// the same one. A consumer may claim before the task is submitted, so the number can be negative, in
 /// two's complement.
 #[derive(Debug, Default)]
-struct Outstanding(AtomicU64);
+pub(super) struct Outstanding(AtomicU64);
 
 /// The smallest value that stands for a negative number.
 const NEGATIVE: u64 = 1 << 63;
 
 impl Outstanding {
-    fn add(&self) {
+    pub(super) fn add(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -98,7 +102,7 @@ impl Outstanding {
 
     /// Claims a handle of a task that was submitted, if there is one.
     #[must_use]
-    fn try_claim(&self) -> bool {
+    pub(super) fn try_claim(&self) -> bool {
         let claim = |count| (1..NEGATIVE).contains(&count).then(|| count - 1);
         self.0
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, claim)
@@ -124,6 +128,8 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
                 done: queue,
                 outstanding: Outstanding::default(),
                 overflowed: AtomicU64::new(0),
+                #[cfg(feature = "stream")]
+                wakers: Wakers::default(),
             }),
         }
     }
@@ -189,6 +195,8 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
                     shared.overflowed.fetch_add(1, Ordering::Relaxed);
                     shared.outstanding.claim();
                 }
+                #[cfg(feature = "stream")]
+                shared.wakers.wake_all();
             }
         });
     }
@@ -270,6 +278,13 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// Returns the executor that runs the tasks.
     pub const fn executor(&self) -> &E {
         &self.executor
+    }
+}
+
+#[cfg(feature = "stream")]
+impl<T: Send + 'static, E> CompletionService<T, E> {
+    pub(super) fn shared(&self) -> &Shared<T> {
+        &self.shared
     }
 }
 
