@@ -99,7 +99,7 @@ fn all_that_await_an_idle_worker_get_one() {
 fn a_place_is_filled_as_soon_as_its_task_was_taken() {
     model(|| {
         let (pool, ledger) = (narrow().build().unwrap(), Ledger::default());
-        let rendezvous = Rendezvous::of(3);
+        let rendezvous = Rendezvous::of(2);
         ledger.execute(&pool, || ());
         let theirs = (pool.clone(), ledger.clone(), Arc::clone(&rendezvous));
         let first = spawn(move || {
@@ -111,17 +111,13 @@ fn a_place_is_filled_as_soon_as_its_task_was_taken() {
                 crate::sync::yield_now();
             }
         });
-        let theirs = (pool.clone(), ledger.clone(), Arc::clone(&rendezvous));
+        let theirs = (pool.clone(), ledger.clone(), rendezvous);
         let second = spawn(move || {
             let body = theirs.1.body(|| ());
             let handle = block_on(theirs.0.submit_async(body)).unwrap();
             theirs.2.arrive();
             handle.wait().unwrap();
         });
-        let body = ledger.body(|| ());
-        let handle = block_on(pool.submit_async(body)).unwrap();
-        rendezvous.arrive();
-        handle.wait().unwrap();
         first.join().unwrap();
         second.join().unwrap();
         pool.close();
