@@ -6,6 +6,7 @@ mod executor;
 pub mod executors;
 mod expiry;
 pub mod forkjoin;
+mod hooks;
 pub mod interrupt;
 #[cfg(not(loom))]
 #[cfg(test)]

@@ -7,8 +7,10 @@ use std::time::Duration;
 use super::deque::LocalOrder;
 use super::executor::ForkJoinPool;
 use super::parallelism::{ParallelismError, available_parallelism, check};
-use super::shared::{Config, Shared, UncaughtHandler};
+use super::shared::{Config, PoolHooks, Shared, UncaughtHandler};
 use super::worker;
+use crate::hooks::Hooks;
+use crate::sync::arc_dyn;
 use crate::task::{Failure, Prepare, Propagate, Sources, TaskBuilder};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 
@@ -38,6 +40,7 @@ pub struct Builder {
     factory: Option<Arc<dyn ThreadFactory>>,
     uncaught: Option<UncaughtHandler>,
     prepare: Option<Prepare>,
+    hooks: Option<PoolHooks>,
     sources: Sources,
     spares: usize,
 }
@@ -52,6 +55,7 @@ impl Builder {
             factory: None,
             uncaught: None,
             prepare: None,
+            hooks: None,
             sources: Sources::default(),
             spares: DEFAULT_SPARES,
         }
@@ -121,6 +125,34 @@ impl Builder {
         self
     }
 
+    /// Sets the hooks, which are called around every task that was submitted or forked, and when the pool
+    /// terminates. The closures of `join` and `scope` are no tasks.
+    ///
+    /// A panic of a hook is passed to the uncaught handler; the worker goes on.
+    ///
+    /// ```
+    /// use windlass::forkjoin::ForkJoinPool;
+    /// use windlass::pool::{Hooks, Outcome, TaskInfo};
+    /// use windlass::prelude::*;
+    ///
+    /// struct Log;
+    ///
+    /// impl Hooks for Log {
+    ///     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+    ///         println!("{} ended as {outcome:?}", task.id());
+    ///     }
+    /// }
+    ///
+    /// let pool = ForkJoinPool::builder().parallelism(2).hooks(Log).build().unwrap();
+    /// pool.submit(|| ()).unwrap().join().unwrap();
+    /// ```
+    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
+        let takes_times = hooks.wants_times();
+        let hooks = arc_dyn(hooks, |hooks| Arc::new(hooks) as Arc<dyn Hooks>);
+        self.hooks = Some(PoolHooks { hooks, takes_times });
+        self
+    }
+
     /// Sets how many threads beyond the parallelism may replace blocked workers; 256 unless set.
     #[doc(alias = "maximumSpares")]
     pub fn maximum_spares(mut self, spares: usize) -> Self {
@@ -157,6 +189,7 @@ impl Builder {
             max_spares: self.spares,
             factory,
             uncaught: self.uncaught,
+            hooks: self.hooks,
             prepare: self.sources.after(self.prepare),
             sources: self.sources,
             run_worker: worker::run,

@@ -359,6 +359,7 @@ impl Executor for ForkJoinPool {
     /// fork them, and not after `shutdown_now`.
     #[inline]
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
+        let task = self.shared().record_submission_time(task);
         Local::with(|local| match local {
             Some(local)
                 if local.is_of(self.shared())

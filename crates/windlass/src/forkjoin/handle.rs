@@ -112,9 +112,20 @@ impl<T: Send + 'static> ForkHandle<T> {
     }
 
     fn run_here(&self, local: &Local) {
-        if !self.handle.is_done() {
-            local.run_nested(self.id().as_u64(), || self.handle.run_here());
+        if self.handle.is_done() {
+            return;
         }
+        if local.shared.config.hooks.is_some() {
+            // Hooks are told of the task itself: it has to be taken out of the deque.
+            let id = self.id();
+            if let Some(own) = local.take_if(|work| work.is_task(id)) {
+                local.run(own);
+            }
+            return;
+        }
+        local.run_nested(self.id().as_u64(), || {
+            local.worker.tasks.count(self.handle.run_here());
+        });
     }
 }
 

@@ -5,6 +5,7 @@
     reason = "the worker's own data is found through a pointer in a thread-local"
 )]
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ptr;
@@ -14,10 +15,11 @@ use super::deque::{Deque, LocalOrder};
 use super::job::{JobRef, StackJobRef, WaiterId, Work};
 use super::private_jobs::PrivateJobs;
 use super::roster::{WorkerInfo, Workers};
-use super::shared::Shared;
+use super::shared::{PoolHooks, Shared};
+use crate::hooks::{RunEnd, run_hooked};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, const_thread_local};
-use crate::task::{Cancellation, Failure};
+use crate::task::{Cancellation, Failure, Task, suspended};
 use crate::unwind::{catch, ignore_panic};
 
 const_thread_local! {
@@ -460,7 +462,7 @@ impl Local {
             }
         };
         while let Err(payload) = catch(run_all) {
-            self.shared.report(Failure::from_panic(payload));
+            self.panicked(payload);
         }
     }
 
@@ -478,7 +480,10 @@ impl Local {
                     self.interrupt_if_stopping();
                 }
                 let _shown = self.show(task.id().as_u64());
-                task.run_at_top();
+                match &self.shared.config.hooks {
+                    None => self.worker.tasks.count(task.run_at_top()),
+                    Some(hooks) => self.run_hooked(task, hooks),
+                }
             }
         }
     }
@@ -490,7 +495,24 @@ impl Local {
             return self.run_job(job);
         }
         if let Err(payload) = catch(|| self.run_at_top(work, policy)) {
-            self.shared.report(Failure::from_panic(payload));
+            self.panicked(payload);
+        }
+    }
+
+    /// Counts and reports a panic of a task that no handle receives.
+    #[cold]
+    fn panicked(&self, payload: Box<dyn Any + Send>) {
+        self.worker.tasks.count_panic();
+        self.shared.report(Failure::from_panic(payload));
+    }
+
+    /// Runs a task between the hooks of the pool; no panic leaves this function.
+    #[cold]
+    fn run_hooked(&self, task: Task, hooks: &PoolHooks) {
+        let ended = run_hooked(&mut Some(task), &*hooks.hooks, hooks.takes_times);
+        self.worker.tasks.count_hooked(&ended);
+        if let RunEnd::Panicked { failure, .. } = ended {
+            self.shared.report(failure);
         }
     }
 
@@ -500,7 +522,10 @@ impl Local {
             Work::Job(job) => self.run_job(job),
             Work::Task(task, _) => {
                 let id = task.id().as_u64();
-                self.run_nested(id, || task.run());
+                self.run_nested(id, || match &self.shared.config.hooks {
+                    None => self.worker.tasks.count(task.run_inside()),
+                    Some(hooks) => suspended(|| self.run_hooked(task, hooks)),
+                });
             }
         }
     }
@@ -564,7 +589,7 @@ impl Local {
         drop(shown);
         self.context.end_nested(outer, id);
         if let Err(payload) = ended {
-            self.shared.report(Failure::from_panic(payload));
+            self.panicked(payload);
         }
     }
 

@@ -30,6 +30,7 @@ fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
         factory: Arc::new(DefaultThreadFactory::named("model")),
         uncaught: None,
         prepare: None,
+        hooks: None,
         sources: Sources::default(),
         run_worker: worker::run,
     };

@@ -4,6 +4,8 @@ use super::shared::Shared;
 use super::state::{RunState, State};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, MutexGuard};
+use crate::task::Failure;
+use crate::unwind::catch;
 use crate::waiting::{WaitOutcome, Wakeup, wait};
 
 impl Shared {
@@ -24,6 +26,7 @@ impl Shared {
         self.signal_quiescers(&state);
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let mut sleepers = Vec::new();
+        let was_terminated = state.run_state == RunState::Terminated;
         if self.is_quiescent_now(&state) {
             let may_end = !state.awaits_timers;
             wakeups = state.quiescence_waiters().signal(usize::MAX);
@@ -36,13 +39,18 @@ impl Shared {
                 self.set_run_state(&mut state, RunState::Terminated);
             }
         }
-        let is_terminated = state.run_state == RunState::Terminated;
+        let is_terminated = state.run_state == RunState::Terminated && !was_terminated;
         drop(state);
         drop(wakeups);
         for sleeper in sleepers {
             sleeper.unpark();
         }
         if is_terminated {
+            if let Some(hooks) = &self.config.hooks {
+                if let Err(payload) = catch(|| hooks.hooks.terminated()) {
+                    self.report(Failure::from_panic(payload));
+                }
+            }
             self.termination.signal();
         }
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::deque::Stealer;
 use super::job::{JobRef, Work};
+use super::task_counts::{TaskCounters, TaskCounts};
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -22,6 +23,8 @@ struct Listed {
     workers: Arc<Workers>,
     /// The steals of workers that are no longer listed.
     retired_steals: u64,
+    /// The tasks of workers that are no longer listed.
+    retired_tasks: TaskCounts,
 }
 
 impl Roster {
@@ -30,6 +33,7 @@ impl Roster {
             listed: Mutex::new(Listed {
                 workers: Arc::new(Workers(Vec::new())),
                 retired_steals: 0,
+                retired_tasks: TaskCounts::default(),
             }),
             epoch: AtomicUsize::new(0),
         }
@@ -61,6 +65,7 @@ impl Roster {
         workers.retain(|other| !Arc::ptr_eq(other, worker));
         self.replace(&mut listed, workers);
         listed.retired_steals += worker.steals();
+        listed.retired_tasks = listed.retired_tasks.plus(worker.tasks.get());
     }
 
     fn replace(&self, listed: &mut Listed, workers: Vec<Arc<WorkerInfo>>) {
@@ -73,6 +78,13 @@ impl Roster {
         let listed = self.listed.lock();
         let steals = listed.workers.0.iter().map(|worker| worker.steals());
         listed.retired_steals + steals.sum::<u64>()
+    }
+
+    /// Returns how many tasks the workers have run.
+    pub(super) fn task_counts(&self) -> TaskCounts {
+        let listed = self.listed.lock();
+        let counts = listed.workers.0.iter().map(|worker| worker.tasks.get());
+        counts.fold(listed.retired_tasks, TaskCounts::plus)
     }
 
     /// Returns whether the oldest work of this worker is a join job; a hint.
@@ -136,6 +148,8 @@ pub(super) struct WorkerInfo {
     current_task: AtomicU64,
     /// How much work it has run that others had submitted or forked.
     steals: AtomicU64,
+    /// The tasks that it has run.
+    pub(super) tasks: TaskCounters,
     /// Whether others ask it to share its private jobs.
     asked: AtomicBool,
 }
@@ -148,6 +162,7 @@ impl WorkerInfo {
             context: OnceLock::new(),
             current_task: AtomicU64::new(0),
             steals: AtomicU64::new(0),
+            tasks: TaskCounters::default(),
             asked: AtomicBool::new(true),
         })
     }
@@ -207,7 +222,7 @@ impl WorkerInfo {
         self.steals.store(self.steals() + 1, Ordering::Relaxed);
     }
 
-    fn steals(&self) -> u64 {
+    pub(super) fn steals(&self) -> u64 {
         self.steals.load(Ordering::Relaxed)
     }
 

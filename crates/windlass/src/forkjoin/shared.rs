@@ -14,6 +14,7 @@ use super::sleep::Sleep;
 use super::state::{self, Census, RunState, State};
 use super::timer_service::PoolTimers;
 use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error};
+use crate::hooks::Hooks;
 use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
@@ -24,6 +25,13 @@ use crate::unwind::{discard, ignore_panic};
 
 /// A function that is called with the failure of a task that has no handle.
 pub(super) type UncaughtHandler = Arc<dyn Fn(&Failure) + Send + Sync>;
+
+/// The hooks of a pool.
+pub(super) struct PoolHooks {
+    pub(super) hooks: Arc<dyn Hooks>,
+    /// Whether they receive how long tasks waited and ran.
+    pub(super) takes_times: bool,
+}
 
 /// The run loop of a worker.
 ///
@@ -41,6 +49,7 @@ pub(super) struct Config {
     pub(super) factory: Arc<dyn ThreadFactory>,
     pub(super) uncaught: Option<UncaughtHandler>,
     pub(super) prepare: Option<Prepare>,
+    pub(super) hooks: Option<PoolHooks>,
     /// What travels with jobs and forks; with submissions it does by `prepare`.
     pub(super) sources: Sources,
     pub(super) run_worker: RunWorker,
@@ -213,6 +222,15 @@ impl Shared {
     /// Steals the oldest work of any worker.
     pub(super) fn steal(&self) -> Option<Work> {
         self.roster.snapshot().steal(0)
+    }
+
+    /// Records the time of submission on the task, if the hooks want times; else reads no clock.
+    #[inline]
+    pub(super) fn record_submission_time(&self, task: Task) -> Task {
+        match &self.config.hooks {
+            Some(hooks) if hooks.takes_times => task.set_queued_at(self.clock.now(), 1),
+            _ => task,
+        }
     }
 
     /// Calls the uncaught handler with a failure that no handle receives.

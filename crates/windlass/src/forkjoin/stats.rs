@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::roster::WorkerInfo;
 use super::shared::Shared;
 
 /// A snapshot of the figures of a fork-join pool.
@@ -18,6 +19,14 @@ pub struct ForkJoinStats {
     pub running_thread_count: usize,
     /// Work that was run by another thread than the one that forked or submitted it.
     pub steal_count: u64,
+    /// Tasks that were submitted or forked, and have ended with a value. Closures of `join` and `scope` are no
+    /// tasks.
+    pub completed_task_count: u64,
+    /// Tasks that have ended with a panic or an error.
+    pub failed_task_count: u64,
+    /// Tasks that were cancelled before or while they ran, or whose hook has panicked; and those that a worker has
+    /// found done: completed by hand, or run by a thread that joined them.
+    pub skipped_task_count: u64,
     /// Work that workers have forked and that has not started.
     pub queued_task_count: usize,
     /// Work that was submitted from outside and that has not started.
@@ -35,12 +44,57 @@ pub struct ForkJoinStats {
     /// Closures of `install`, `join`, `scope` and `invoke` that ran on the calling thread, because the pool
     /// had ended or no worker would have run them.
     pub caller_run_count: u64,
+    /// The figures of each worker that there is now, and of each thread from outside that runs work of the pool.
+    pub workers: Vec<ForkJoinWorker>,
+}
+
+/// The figures of one worker of a fork-join pool.
+///
+/// ```
+/// use windlass::forkjoin::ForkJoinPool;
+/// use windlass::prelude::*;
+///
+/// let pool = ForkJoinPool::new(1).unwrap();
+/// pool.submit(|| ()).unwrap().join().unwrap();
+/// pool.await_quiescence(std::time::Duration::from_secs(60));
+/// assert_eq!(pool.stats().workers[0].completed_task_count, 1);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForkJoinWorker {
+    /// Its index, which no other worker of the pool has or had.
+    pub index: usize,
+    /// Tasks that have ended here with a value.
+    pub completed_task_count: u64,
+    /// Tasks that have ended here with a panic or an error.
+    pub failed_task_count: u64,
+    /// As [`ForkJoinStats::skipped_task_count`].
+    pub skipped_task_count: u64,
+    /// Work that it has run and others have forked or submitted.
+    pub steal_count: u64,
+    /// Work that it has forked and that has not started.
+    pub queued_task_count: usize,
+}
+
+impl ForkJoinWorker {
+    fn of(worker: &WorkerInfo) -> Self {
+        let tasks = worker.tasks.get();
+        Self {
+            index: worker.index,
+            completed_task_count: tasks.completed,
+            failed_task_count: tasks.failed,
+            skipped_task_count: tasks.skipped,
+            steal_count: worker.steals(),
+            queued_task_count: worker.stealer.len(),
+        }
+    }
 }
 
 impl Shared {
     pub(super) fn stats(&self) -> ForkJoinStats {
         let state = self.lock();
         let census = &state.census;
+        let tasks = self.roster.task_counts();
         let active = census.live - census.sleeping.len();
         ForkJoinStats {
             parallelism: census.parallelism,
@@ -48,6 +102,9 @@ impl Shared {
             active_thread_count: active,
             running_thread_count: active.saturating_sub(census.blocked),
             steal_count: self.roster.steal_count(),
+            completed_task_count: tasks.completed,
+            failed_task_count: tasks.failed,
+            skipped_task_count: tasks.skipped,
             queued_task_count: self.roster.snapshot().queued(),
             queued_submission_count: state.injector.len(),
             delayed_task_count: self.timers.get().map_or(0, |timers| timers.delayed()),
@@ -55,6 +112,12 @@ impl Shared {
             refused_thread_count: self.refusals.count(),
             last_refusal: self.refusals.last(),
             caller_run_count: state.caller_runs,
+            workers: self
+                .roster
+                .snapshot()
+                .iter()
+                .map(ForkJoinWorker::of)
+                .collect(),
         }
     }
 }

@@ -173,6 +173,7 @@ fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
         factory: Arc::new(DefaultThreadFactory::named("ForkJoinPool.none")),
         uncaught: None,
         prepare: None,
+        hooks: None,
         sources: Sources::default(),
         run_worker: worker::run,
     };

@@ -26,7 +26,7 @@
 //! | `blocked` | the submitters that wait for room |
 //! | `limits` | counts the tasks whose time was up, and those that were shed |
 //! | `codel`, `shed_queue` | when a queue that stays slow sheds tasks, and the queue that does so |
-//! | `rejection`, `hooks` | the rejection handlers and hooks that users supply |
+//! | `rejection` | the rejection handlers that users supply |
 
 mod admission;
 mod advice;
@@ -39,7 +39,6 @@ mod configuration;
 mod controller;
 mod ctl;
 mod executor;
-mod hooks;
 mod limits;
 #[cfg(test)]
 mod models;
@@ -61,6 +60,7 @@ mod waits;
 mod work_queue;
 mod worker;
 
+pub use crate::hooks::{Hooks, Outcome, TaskInfo};
 pub use crate::times::{Histogram, TaskTimes, Times};
 pub use advice::SizeAdvice;
 pub use builder::Builder;
@@ -68,7 +68,6 @@ pub use codel::Codel;
 pub use config_error::ConfigError;
 pub use controller::{SizeChange, SizeController};
 pub use executor::ThreadPoolExecutor;
-pub use hooks::{Hooks, Outcome, TaskInfo};
 pub use no_effect::ConfigWarning;
 pub use reconfigure::{Patch, ReconfigureError, Reconfigured};
 pub use rejection::{

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use super::ctl::{Ctl, RunState};
-use super::hooks::Hooks;
 use super::limits::LimitCounts;
 use super::rejection::{HandlerCell, RejectedExecutionHandler};
 use super::room::Room;
@@ -17,6 +16,7 @@ use super::task_count::TaskCount;
 use super::waits::WaitCount;
 use super::work_queue::WorkQueue;
 use crate::executor::Refusals;
+use crate::hooks::Hooks;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;

@@ -12,7 +12,7 @@ use super::handle_methods::{
     Handle, OwningHandle, ShareableHandle, handle_methods, owning_handle_methods,
 };
 use super::head::Head;
-use super::runnable::{Awaitable, Untyped};
+use super::runnable::{Awaitable, RunOutcome, Untyped};
 use super::shared::SharedHandle;
 use super::timer::TimerView;
 use super::transition::CancelMode;
@@ -68,8 +68,8 @@ impl<T: Send + 'static> TaskHandle<T> {
     }
 
     /// Runs the task on this thread, if no thread has started it.
-    pub(crate) fn run_here(&self) {
-        let _ = self.task.cell().run();
+    pub(crate) fn run_here(&self) -> RunOutcome {
+        self.task.cell().run()
     }
 }
 

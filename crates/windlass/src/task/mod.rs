@@ -152,6 +152,7 @@ pub(crate) use promise::Promise;
 pub(crate) use propagation::{Prepare, Sources};
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
+pub(crate) use running::suspended;
 pub(crate) use state::Snapshot;
 pub(crate) use timed_task::TimedTask;
 pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};

@@ -237,7 +237,7 @@ fn a_task_that_is_dropped_is_cancelled_or_runs_to_its_end_never_both() {
         let ran = Arc::clone(&runs);
         let (task, mut handle) = Task::with_handle(move || ran.fetch_add(1, Ordering::Relaxed));
         let dropper = spawn(move || drop(task));
-        handle.run_here();
+        let _ = handle.run_here();
         dropper.join().unwrap();
         let ran = runs.load(Ordering::Relaxed) == 1;
         assert_eq!(handle.get().is_ok(), ran);

@@ -123,13 +123,19 @@ impl Task {
     /// If it has no handle and its code panics, or if a done-callback panics. The panic of a task with
     /// a handle is returned by the handle.
     pub fn run(self) {
-        suspended(|| self.run_at_top());
+        drop(self.run_inside());
     }
 
     /// Runs the task on a thread that runs no other.
     #[inline]
-    pub(crate) fn run_at_top(self) {
-        self.erased.run();
+    pub(crate) fn run_at_top(self) -> RunOutcome {
+        self.erased.run()
+    }
+
+    /// Runs the task on a thread that may run another.
+    #[inline]
+    pub(crate) fn run_inside(self) -> RunOutcome {
+        suspended(|| self.run_at_top())
     }
 
     /// Runs the task on this thread without moving it, and empties the slot. A panic of a task without a
@@ -415,7 +421,7 @@ mod models {
     fn an_input_is_taken_back_or_used_by_a_run_never_both() {
         model(|| {
             let (taken, ran, _) = race(|handle| {
-                handle.run_here();
+                let _ = handle.run_here();
                 true
             });
             assert!(taken ^ ran);

@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["interrupt"],
     &["expiry", "waiting"],
     &["queue", "task", "termination", "thread_factory"],
-    &["times"],
+    &["hooks", "times"],
     &["executor"],
     &["submit"],
     &["forkjoin", "pool"],

@@ -1,4 +1,4 @@
-//! The hooks that a pool calls around every task.
+//! The hooks that a pool calls around every task, and what they are told.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,16 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 
 /// Methods that a pool calls around every task that it runs, and at its termination.
 ///
+/// A fork-join pool calls them for tasks that were submitted or forked, not for the closures of `join` and
+/// `scope`.
+///
 /// They are called without any lock held, on the worker's thread, and may use the pool. A pool
 /// without hooks does not pay for them.
 ///
 /// After a panic of `before_execute` the task does not run. A panic of `before_execute` or
 /// `after_execute` is passed to the pool's uncaught handler, and the worker is replaced, unless the
-/// pool [reuses workers](super::Builder::reuse_worker_after_panic).
+/// pool [reuses workers](crate::pool::Builder::reuse_worker_after_panic). A worker of a
+/// [`ForkJoinPool`](crate::forkjoin::ForkJoinPool) goes on.
 ///
 /// ```
 /// use windlass::pool::{Hooks, Outcome, TaskInfo};
@@ -36,7 +40,7 @@ use crate::task::{Attributes, Failure, Task, TaskId};
 /// ```
 pub trait Hooks: Send + Sync {
     /// Returns whether [`TaskInfo`] contains times; called once, by
-    /// [`Builder::hooks`](super::Builder::hooks).
+    /// [`Builder::hooks`](crate::pool::Builder::hooks).
     ///
     /// Without them a pool reads no clock for its hooks, and a task does not store the time of its
     /// submission: such hooks cost little more than their calls.
