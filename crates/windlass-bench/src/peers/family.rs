@@ -88,6 +88,21 @@ pub(crate) trait ForkJoin: Peer {
     ) -> (A, B);
 }
 
+/// Loops over slices, and sorts them, inside [`ForkJoin::enter`].
+pub(crate) trait Slices: ForkJoin {
+    fn for_each_mut(items: &mut [u64], f: impl Fn(&mut u64) + Sync + Send);
+
+    fn map_reduce(
+        items: &[u64],
+        map: impl Fn(u64) -> u64 + Sync + Send,
+        reduce: impl Fn(u64, u64) -> u64 + Sync + Send,
+    ) -> u64;
+
+    fn sort_unstable(items: &mut [u64]);
+
+    fn sort_stable(items: &mut [u64]);
+}
+
 /// Runs tasks later.
 pub(crate) trait Timers: Peer + Sized {
     type Token;

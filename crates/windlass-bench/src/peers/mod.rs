@@ -34,7 +34,7 @@ pub(crate) use self::chili::Chili;
 pub(crate) use self::condvar::CondvarPool;
 pub(crate) use self::executors::{ExecutorsChannel, ExecutorsStealing};
 pub(crate) use self::family::{
-    Bounded, Cached, ForkJoin, Peer, Pool, Returning, StopsAtOnce, Timers, WhenFull,
+    Bounded, Cached, ForkJoin, Peer, Pool, Returning, Slices, StopsAtOnce, Timers, WhenFull,
 };
 pub(crate) use self::futures_pool::FuturesPool;
 pub(crate) use self::no_pool::NoPool;

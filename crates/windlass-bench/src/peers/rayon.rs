@@ -1,6 +1,9 @@
-//! Rayon: `spawn` from outside and inside, `join`. Its pools are those of `rayon-core`.
+//! Rayon: `spawn` from outside and inside, `join`, loops and sorts. Its pools are those of `rayon-core`.
 
-use super::family::{ForkJoin, Peer, Pool};
+use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
+use super::family::{ForkJoin, Peer, Pool, Slices};
 
 pub(crate) struct Rayon(rayon_core::ThreadPool);
 
@@ -40,5 +43,28 @@ impl ForkJoin for Rayon {
         right: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> B + Send,
     ) -> (A, B) {
         rayon_core::join(|| left(&mut ()), || right(&mut ()))
+    }
+}
+
+impl Slices for Rayon {
+    fn for_each_mut(items: &mut [u64], f: impl Fn(&mut u64) + Sync + Send) {
+        items.par_iter_mut().for_each(f);
+    }
+
+    fn map_reduce(
+        items: &[u64],
+        map: impl Fn(u64) -> u64 + Sync + Send,
+        reduce: impl Fn(u64, u64) -> u64 + Sync + Send,
+    ) -> u64 {
+        let mapped = items.par_iter().map(|item| map(*item));
+        mapped.reduce_with(reduce).unwrap_or_default()
+    }
+
+    fn sort_unstable(items: &mut [u64]) {
+        items.par_sort_unstable();
+    }
+
+    fn sort_stable(items: &mut [u64]) {
+        items.par_sort();
     }
 }

@@ -1,9 +1,9 @@
-//! Windlass's fork-join pool: joins, and tasks from outside and inside.
+//! Windlass's fork-join pool: joins, loops and sorts, and tasks from outside and inside.
 
 use windlass::Submit;
-use windlass::forkjoin::{self, ForkJoinPool};
+use windlass::forkjoin::{self, ForkJoinPool, slice};
 
-use super::family::{ForkJoin, Peer, Pool};
+use super::family::{ForkJoin, Peer, Pool, Slices};
 use super::windlass::return_by_handles;
 
 pub(crate) struct WindlassForkJoin(ForkJoinPool);
@@ -43,5 +43,27 @@ impl ForkJoin for WindlassForkJoin {
         right: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> B + Send,
     ) -> (A, B) {
         forkjoin::join(|| left(&mut ()), || right(&mut ()))
+    }
+}
+
+impl Slices for WindlassForkJoin {
+    fn for_each_mut(items: &mut [u64], f: impl Fn(&mut u64) + Sync + Send) {
+        slice::for_each_mut(items, f);
+    }
+
+    fn map_reduce(
+        items: &[u64],
+        map: impl Fn(u64) -> u64 + Sync + Send,
+        reduce: impl Fn(u64, u64) -> u64 + Sync + Send,
+    ) -> u64 {
+        slice::map_reduce(items, |item| map(*item), reduce).unwrap_or_default()
+    }
+
+    fn sort_unstable(items: &mut [u64]) {
+        slice::sort_unstable(items);
+    }
+
+    fn sort_stable(items: &mut [u64]) {
+        slice::sort(items);
     }
 }

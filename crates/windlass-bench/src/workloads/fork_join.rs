@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::slices;
 use crate::harness::figure::Figure;
 use crate::harness::point::Point;
 use crate::harness::workload::{Baseline, Jvm, Plot, Size, Workload, participants, points};
@@ -25,10 +26,23 @@ pub(crate) fn workload() -> Workload {
                 three runs, and of Fibonacci numbers also per join, of which there is nothing else. \
                 Eight leaves that wait for 50 ms each, on eight workers, show whether idle workers \
                 reach all that there is to do: 50 ms is ideal. Sequential is the same algorithm \
-                without a pool.",
+                without a pool. Points whose names begin with `slice` call a library's own loops \
+                and sorts: each element changed in place, a sum, a sum of hashes that take a \
+                microsecond each, both kinds of sort.",
         points: grid,
-        participants: |_| participants![sample; WindlassForkJoin, Rayon, Chili, Sequential],
-        jdk: |_| vec!["jdk-fork-join"],
+        participants: |point| {
+            if slices::has(point) {
+                use slices::sample;
+                return participants![sample; WindlassForkJoin, Rayon, Sequential];
+            }
+            participants![sample; WindlassForkJoin, Rayon, Chili, Sequential]
+        },
+        jdk: |point| {
+            if slices::has(point) {
+                return vec![];
+            }
+            vec!["jdk-fork-join"]
+        },
         baseline: Baseline::BestPeer,
         jvm: Jvm::Persistent,
         plot: Plot::Nothing,
@@ -42,8 +56,20 @@ fn grid(size: Size) -> Vec<Point> {
         ("sort", size.pick(20_000, 200_000, 4_194_304)),
         ("sum", size.pick(20_000, 1_000_000, 50_000_000)),
     ];
+    let lengths = [
+        size.pick(20_000, 200_000, 8_388_608),
+        size.pick(20_000, 1_000_000, 50_000_000),
+        size.pick(200, 2_000, 50_000),
+        size.pick(20_000, 200_000, 4_194_304),
+        size.pick(20_000, 200_000, 4_194_304),
+    ];
+    let slices = slices::KINDS.into_iter().zip(lengths);
+    let kinds: Vec<(&str, u64)> = kinds.into_iter().chain(slices).collect();
     let workers = size.pick(&[2][..], &[2], &[1, 2, 4]);
-    let of = |w: &u64| kinds.map(|(kind, n)| format!("what={kind},workers={w},n={n}"));
+    let of = |w: &u64| {
+        let of = |(kind, n): &(&str, u64)| format!("what={kind},workers={w},n={n}");
+        kinds.iter().map(of).collect::<Vec<_>>()
+    };
     let leaves = size.pick(2, 8, 8);
     let leaves = format!("what=leaves,workers={leaves},n={leaves}");
     points(workers.iter().flat_map(of).chain([leaves]))
@@ -73,7 +99,7 @@ fn of_fib(elapsed: Duration, n: usize) -> Vec<Figure> {
 }
 
 /// The time of the last run.
-fn last(mut run: impl FnMut() -> Duration) -> Duration {
+pub(super) fn last(mut run: impl FnMut() -> Duration) -> Duration {
     for _ in 1..RUNS {
         run();
     }
@@ -186,10 +212,14 @@ fn sum<P: ForkJoin>(scope: &mut P::Scope<'_>, numbers: &[u64]) -> u64 {
     left + right
 }
 
-fn time_sort<P: ForkJoin>(pool: &P, n: usize) -> Duration {
+pub(super) fn random_numbers(n: usize) -> Vec<u64> {
     let mut random = Random::new(1);
     // Below 2^63, so that Java's signed numbers sort alike.
-    let numbers: Vec<u64> = (0..n).map(|_| random.next() >> 1).collect();
+    (0..n).map(|_| random.next() >> 1).collect()
+}
+
+fn time_sort<P: ForkJoin>(pool: &P, n: usize) -> Duration {
+    let numbers = random_numbers(n);
     let mut spare = vec![0; n];
     last(|| {
         let mut sorted = numbers.clone();

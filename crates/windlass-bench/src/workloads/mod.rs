@@ -13,6 +13,7 @@ mod memory;
 mod ping_pong;
 mod results;
 mod shutdown;
+mod slices;
 mod spawning;
 mod stream;
 mod timers;
