@@ -49,11 +49,34 @@ fn main() {
     let beat = beat.unwrap();
 
     let numbers = random(4_000_000);
-    let mut sorted = numbers.clone();
+    let sorted = loops(&pool, &numbers);
+    joins(&pool, &sorted);
+
+    // A task over its limit ends with what the action returns.
+    let slow = || {
+        (0..)
+            .find(|n| is_prime(1_000_000_007 * (n + 2)))
+            .unwrap_or(0)
+    };
+    let limited = pool.submit_with_timeout_or(Duration::from_millis(50), slow, || Err("no time"));
+    println!(
+        "a search without an end: {}",
+        limited.unwrap().join().unwrap_err()
+    );
+
+    beat.cancel();
+    print_stats(&pool);
+    // The search goes on: nobody waits for it.
+    pool.shutdown_now();
+}
+
+/// Sorts and counts on one thread and on the pool; returns the sorted numbers.
+fn loops(pool: &ForkJoinPool, numbers: &[u64]) -> Vec<u64> {
+    let mut sorted = numbers.to_vec();
     let time = Instant::now();
     sorted.sort_unstable();
     println!("sort_unstable, one thread: {:.1?}", time.elapsed());
-    let mut sorted = numbers.clone();
+    let mut sorted = numbers.to_vec();
     let time = Instant::now();
     pool.install(|| slice::sort_unstable(&mut sorted));
     println!("sort_unstable, the pool:   {:.1?}", time.elapsed());
@@ -69,12 +92,16 @@ fn main() {
         primes.unwrap(),
         time.elapsed()
     );
+    sorted
+}
 
+/// Joins more than two closures.
+fn joins(pool: &ForkJoinPool, sorted: &[u64]) {
     let (least, greatest, odd) = pool.install(|| {
         join3(
             || sorted.first(),
             || sorted.last(),
-            || slice::map_reduce(&sorted, |n| n % 2, |a, b| a + b),
+            || slice::map_reduce(sorted, |n| n % 2, |a, b| a + b),
         )
     });
     println!(
@@ -90,20 +117,9 @@ fn main() {
         medians.len(),
         medians.is_sorted()
     );
+}
 
-    // A task over its limit ends with what the action returns.
-    let slow = || {
-        (0..)
-            .find(|n| is_prime(1_000_000_007 * (n + 2)))
-            .unwrap_or(0)
-    };
-    let limited = pool.submit_with_timeout_or(Duration::from_millis(50), slow, || Err("no time"));
-    println!(
-        "a search without an end: {}",
-        limited.unwrap().join().unwrap_err()
-    );
-
-    beat.cancel();
+fn print_stats(pool: &ForkJoinPool) {
     let stats = pool.stats();
     println!(
         "{} tasks completed, {} failed, {} steals",
@@ -115,8 +131,6 @@ fn main() {
             worker.index, worker.completed_task_count, worker.steal_count
         );
     }
-    // The search goes on: nobody waits for it.
-    pool.shutdown_now();
 }
 
 fn random(count: usize) -> Vec<u64> {

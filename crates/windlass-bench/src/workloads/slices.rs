@@ -47,8 +47,8 @@ fn time_for_each<P: Slices>(pool: &P, n: usize) -> Duration {
         let begun = Instant::now();
         pool.enter(|_| {
             P::for_each_mut(&mut items, |item| {
-                *item = item.wrapping_mul(3) ^ (*item >> 5)
-            })
+                *item = item.wrapping_mul(3) ^ (*item >> 5);
+            });
         });
         let elapsed = begun.elapsed();
         std::hint::black_box(&items);
