@@ -11,7 +11,7 @@ use std::time::Duration;
 use threads::{Blockers, Counting, finish};
 use windlass::RejectionReason;
 use windlass::clock::TestClock;
-use windlass::pool::Builder;
+use windlass::pool::{Builder, NestedWaits};
 use windlass::queue::{BlockingQueueExt, LinkedBlockingQueue, SynchronousQueue};
 use windlass::task::Task;
 use windlass::testing::{Gate, Latch, PATIENCE, until};
@@ -312,11 +312,12 @@ fn handing_over_to_an_idle_worker_leaves_the_interrupt_flag_alone() {
     finish(&pool);
 }
 
-/// TPE-029
+/// TPE-029: as on the JDK, where the pool is told to let workers block.
 #[test]
 fn a_lone_worker_that_waits_for_its_own_subtask_starves() {
     let clock = TestClock::new();
-    let pool = clock.enter(|| executors::fixed_thread_pool(1).unwrap());
+    let blocking = sized(1, 1).nested_waits(NestedWaits::Block);
+    let pool = clock.enter(|| blocking.build().unwrap());
     let inside = pool.clone();
     let mut outer = pool
         .submit(move || {

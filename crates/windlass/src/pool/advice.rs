@@ -25,7 +25,7 @@ use crate::times::ComputeTotals;
 /// assert_eq!(advice.recommended, Some(36));
 /// assert_eq!(
 ///     advice.to_string(),
-///     "36 workers: tasks wait 9ms and compute 1ms, so 4 processors at 90 % are busy with 4 · 0.90 · (1 + 9.00)"
+///     "36 workers: tasks wait 9.00ms and compute 1.00ms, so 4 processors at 90 % are busy with 4 · 0.90 · (1 + 9.00)"
 /// );
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -60,8 +60,10 @@ pub(super) fn erase_guarded<G: Send + 'static>(task: Erased, guard: G) -> Erased
 
 /// Adds a stamp to a value: both are kept in a recycled block, so that no memory is allocated for it.
 pub(super) fn erase_stamped(stamp: Stamp, value: Erased) -> Erased {
+    let is_detached = value.is_detached();
     match RecycledBox::new(WithStamp { stamp, value }) {
-        Ok(recycled) => erase_small(Stamped(recycled)),
+        Ok(recycled) if is_detached => erase_small(Stamped::<true>(recycled)),
+        Ok(recycled) => erase_small(Stamped::<false>(recycled)),
         Err(unstamped) => unstamped.value,
     }
 }
@@ -194,14 +196,16 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
 }
 
 /// A task of any other kind, with a stamp.
-struct Stamped(RecycledBox<WithStamp>);
+struct Stamped<const DETACHED: bool>(RecycledBox<WithStamp>);
 
 struct WithStamp {
     stamp: Stamp,
     value: Erased,
 }
 
-impl Erase for Stamped {
+impl<const DETACHED: bool> Erase for Stamped<DETACHED> {
+    const IS_DETACHED: bool = DETACHED;
+
     fn run(self) -> RunOutcome {
         self.0.into_inner().value.run()
     }
