@@ -679,6 +679,24 @@ fn a_worker_that_waits_for_a_serial_task_runs_those_ahead_of_it_in_order() {
     assert_eq!(log.entries().len(), 5);
 }
 
+/// WL-108: the runner is queued before the task that is waited for.
+#[test]
+fn a_serial_task_that_is_queued_after_the_wait_began_is_run_in_place_too() {
+    for _ in 0..100 {
+        within_patience("a late task", || {
+            let pool = fixed(1).build().unwrap();
+            let serial = SerialExecutor::new(pool.clone());
+            let (task, handle) = Task::with_handle(|| 1);
+            let waits = pool.submit(move || handle.join().unwrap()).unwrap();
+            until("the worker waits", || pool.stats().waiting_count == 1);
+            serial.execute(|| ()).unwrap();
+            serial.execute_task(task).unwrap();
+            assert_eq!(waits.join().unwrap(), 1);
+            finish(&pool);
+        });
+    }
+}
+
 /// WL-108
 #[test]
 fn a_panic_of_a_serial_task_that_is_run_in_place_is_reported() {

@@ -14,7 +14,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::task::{
     Cancellation, Helped, LimitOwner, Relay, Task, TaskBuilder, WaitHelper, Wanted, run_in_place,
-    with_wait_helper,
+    wake_waiters, with_wait_helper,
 };
 use crate::unwind::{catch, discard_payload};
 
@@ -109,10 +109,16 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
         let number = {
             let mut state = self.0.state.lock();
             state.queue.push_back(task);
-            if state.runner.is_some() {
-                return Ok(());
+            if state.runner.is_none() {
+                Some(state.new_runner())
+            } else {
+                None
             }
-            state.new_runner()
+        };
+        let Some(number) = number else {
+            // A runner that is queued leads to this task from now on, and somebody may wait for it.
+            wake_waiters();
+            return Ok(());
         };
         let Err(rejected) = self.0.submit_runner(number, None) else {
             return Ok(());

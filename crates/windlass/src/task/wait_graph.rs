@@ -23,10 +23,14 @@ use super::id::TaskId;
 use super::runnable::{Runnable, Untyped};
 use super::wait_helper::WaitHelper;
 use crate::interrupt::ThreadContext;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, global};
 
 global! {
-    static WAITS: WaitGraph = WaitGraph(Mutex::new(BTreeMap::new()));
+    static WAITS: WaitGraph = WaitGraph {
+        waits: Mutex::new(BTreeMap::new()),
+        entered: AtomicUsize::new(0),
+    };
 }
 
 /// Returns the waits of all threads.
@@ -35,7 +39,12 @@ pub(super) fn waits() -> &'static WaitGraph {
 }
 
 /// The waits of threads that run tasks for executors.
-pub(super) struct WaitGraph(Mutex<BTreeMap<u32, Wait>>);
+pub(super) struct WaitGraph {
+    waits: Mutex<BTreeMap<u32, Wait>>,
+    /// How many there are; written under the lock. Who queues a task and then finds none here need not wake
+    /// anybody: a thread that enters later searches the queue later.
+    entered: AtomicUsize,
+}
 
 /// The wait of one thread.
 pub(super) struct Wait {
@@ -105,9 +114,10 @@ impl WaitGraph {
         if number == 0 {
             return Ok(());
         }
-        let mut waits = self.0.lock();
+        let mut waits = self.waits.lock();
         let former = waits.insert(number, wait);
         debug_assert!(former.is_none(), "a thread waits once at a time");
+        self.entered.store(waits.len(), Ordering::SeqCst);
         let Some((tasks, threads)) = circle(&waits, number) else {
             return Ok(());
         };
@@ -122,6 +132,7 @@ impl WaitGraph {
             return Ok(());
         }
         let left = waits.remove(&number);
+        self.entered.store(waits.len(), Ordering::SeqCst);
         drop(waits);
         // The last reference to a task may be in there.
         drop(left);
@@ -130,18 +141,24 @@ impl WaitGraph {
 
     /// Returns the circle that another thread has found this one in.
     pub(super) fn take_report(&self, thread: &ThreadContext) -> Option<Deadlock> {
-        self.0.lock().get_mut(&thread.number())?.report.take()
+        self.waits.lock().get_mut(&thread.number())?.report.take()
     }
 
     /// Ends the wait of the thread.
     pub(super) fn leave(&self, thread: &ThreadContext) {
-        let left = self.0.lock().remove(&thread.number());
+        let mut waits = self.waits.lock();
+        let left = waits.remove(&thread.number());
+        self.entered.store(waits.len(), Ordering::SeqCst);
+        drop(waits);
         drop(left);
     }
 
     /// Wakes all threads that wait for a task that has not started: they look for it again.
     pub(super) fn wake_unstarted(&self) {
-        for wait in self.0.lock().values() {
+        if self.entered.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        for wait in self.waits.lock().values() {
             if wait.is_unstarted() {
                 wait.wake();
             }
@@ -151,7 +168,7 @@ impl WaitGraph {
     /// Returns one helper of each executor that has a thread which waits.
     pub(super) fn helpers(&self) -> Vec<Arc<dyn WaitHelper>> {
         let mut helpers = BTreeMap::new();
-        for wait in self.0.lock().values() {
+        for wait in self.waits.lock().values() {
             for helper in &wait.helpers {
                 helpers
                     .entry(helper.executor())
