@@ -119,7 +119,7 @@ impl Builder {
     /// or a join begins, is entered around what another thread runs of it.
     ///
     /// Sources add up; what the first has captured is entered first. See
-    /// [`Propagate`](crate::context::Propagate).
+    /// [`Propagate`].
     pub fn propagate(mut self, source: impl Propagate + 'static) -> Self {
         self.sources.add(source);
         self

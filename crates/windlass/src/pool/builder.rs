@@ -197,7 +197,7 @@ impl Builder {
     /// Adds a source of context: what it captures where a task is submitted is entered around the task.
     ///
     /// Sources add up; what the first has captured is entered first. See
-    /// [`Propagate`](crate::context::Propagate).
+    /// [`Propagate`].
     pub fn propagate(mut self, source: impl Propagate + 'static) -> Self {
         self.sources.add(source);
         self

@@ -125,7 +125,7 @@ impl Builder {
     }
 
     /// Adds a source of context: what it captures where a task is submitted or scheduled is entered
-    /// around each of its runs. See [`Propagate`](crate::context::Propagate).
+    /// around each of its runs. See [`Propagate`].
     pub fn propagate(self, source: impl Propagate + 'static) -> Self {
         self.map(|pool| pool.propagate(source))
     }

@@ -14,7 +14,7 @@
 //! `cancellation`, `cancel`, `cancel_now`, `wait`, `wait_timeout`, `on_done`, `control`; those with
 //! a value also `get`, `get_timeout`, `try_get`, `join`, `share`. Each is a [`Future`].
 //!
-//! Code inside a task reaches it through [`current`] and [`check`]. A [`CancelToken`] cancels any number of
+//! Code inside a task reaches it through [`current()`] and [`check`]. A [`CancelToken`] cancels any number of
 //! tasks, and every task has one, `token`, which is cancelled with it.
 
 // The files, lowest first; a file uses only those listed before it.
