@@ -108,7 +108,7 @@ fn a_place_is_filled_as_soon_as_its_task_was_taken() {
                 .execute(&theirs.0, theirs.2.participant())
                 .is_none()
             {
-                crate::sync::yield_now();
+                crate::sync::thread::yield_now();
             }
         });
         let theirs = (pool.clone(), ledger.clone(), rendezvous);
