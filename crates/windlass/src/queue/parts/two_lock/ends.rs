@@ -53,10 +53,18 @@ pub(crate) enum WakeOrder {
 pub(super) enum Attempt {
     /// None: this is its first attempt.
     First,
-    /// It found nothing, or no room, and yielded, which took so long.
-    AfterYield(Duration),
+    /// It found nothing, or no room, and yielded.
+    AfterYield(Yielded),
     /// It was signalled, and counts as waking.
     AfterSignal,
+}
+
+/// A yield of a thread that found nothing, or no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Yielded {
+    pub(super) took: Duration,
+    /// What [`Head::refilled`] was before.
+    pub(super) refilled: usize,
 }
 
 /// The data that the tail lock guards.
@@ -83,6 +91,8 @@ pub(super) struct Head<S> {
     /// Putters that were signalled and have not locked the queue since.
     pub(super) putters_waking: usize,
     pub(super) batch_spin: BatchSpin,
+    /// The elements that have come from the tail so far, modulo the size of the type.
+    pub(super) refilled: usize,
     pub(super) taker_yields: Yielding,
     pub(super) putter_yields: Yielding,
 }

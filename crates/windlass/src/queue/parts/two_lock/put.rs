@@ -1,6 +1,6 @@
 //! Pushing at the tail, and waiting for room.
 
-use super::ends::{Attempt, Tail};
+use super::ends::{Attempt, Tail, Yielded};
 use super::queue::{HeadGuard, TwoLockQueue};
 use crate::interrupt::wait_interrupted;
 use crate::queue::error::PutError;
@@ -83,7 +83,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         loop {
             let mut tail = self.tail.lock.lock();
             let room = self.room(&tail);
-            if let Attempt::AfterYield(took) = attempt {
+            if let Attempt::AfterYield(Yielded { took, .. }) = attempt {
                 head.putter_yields.record(self.worthwhile_room(room), took);
             }
             if room > 0 {
@@ -99,8 +99,10 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             drop(tail);
             let may_yield = attempt == Attempt::First && !deadline.has_passed();
             if may_yield && head.putter_yields.is_due() {
+                let refilled = head.refilled;
                 drop(head);
-                attempt = Attempt::AfterYield(yield_now());
+                let took = yield_now();
+                attempt = Attempt::AfterYield(Yielded { took, refilled });
                 head = self.head.lock.lock();
                 continue;
             }

@@ -68,6 +68,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     putters: WaitQueue::default(),
                     putters_waking: 0,
                     batch_spin: BatchSpin::new(spin_style),
+                    refilled: 0,
                     taker_yields: Yielding::default(),
                     putter_yields: Yielding::default(),
                 }),
@@ -98,6 +99,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             self.head.len.store(moved, Ordering::Release);
             tail.push_limit = self.tail_capacity();
             let batch = head.items.len();
+            head.refilled = head.refilled.wrapping_add(batch);
             head.batch_spin.record_batch(batch);
         }
         head.items.len() > 0

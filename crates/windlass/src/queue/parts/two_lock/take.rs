@@ -1,6 +1,6 @@
 //! Popping at the head, and waiting for elements.
 
-use super::ends::Attempt;
+use super::ends::{Attempt, Yielded};
 use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::parts::sequence::Sequence;
@@ -83,8 +83,9 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             tail.takers_waking -= 1;
         }
         let has_element = self.refill_head(&mut head, &mut tail);
-        if let Attempt::AfterYield(took) = attempt {
-            let gained = head.items.len() + tail.items.len();
+        if let Attempt::AfterYield(Yielded { took, refilled }) = attempt {
+            // Also what other takers have popped meanwhile: the core was not given away for nothing.
+            let gained = head.refilled.wrapping_sub(refilled);
             head.taker_yields.record(gained, took);
         }
         if !has_element {
@@ -109,8 +110,10 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
             let item = self.try_take(attempt, |mut head, tail| {
                 let may_yield = attempt == Attempt::First && !deadline.has_passed();
                 if may_yield && head.taker_yields.is_due() {
+                    let refilled = head.refilled;
                     drop((head, tail));
-                    attempt = Attempt::AfterYield(yield_now());
+                    let took = yield_now();
+                    attempt = Attempt::AfterYield(Yielded { took, refilled });
                     return;
                 }
                 drop(head);

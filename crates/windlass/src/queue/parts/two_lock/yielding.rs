@@ -20,7 +20,8 @@ impl Yielding {
         self.0.should_spin()
     }
 
-    /// Records how many elements or places the last yield brought, and how long it took.
+    /// Records how many elements or places the last yield brought, to this thread or another, and how long
+    /// it took.
     pub(super) fn record(&mut self, gained: usize, took: Duration) {
         let gained = u32::try_from(gained).unwrap_or(u32::MAX);
         let worth = SLEEP_AND_WAKE_UP.saturating_add(WORTH_OF_ONE.saturating_mul(gained));
