@@ -226,6 +226,19 @@ impl TaskBuilder {
     /// Creates the task, and the handle to its value.
     #[inline]
     pub fn build_with_handle<T: Send + 'static>(
+        self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> (Task, TaskHandle<T>) {
+        if self.attributes.is_none() {
+            return plain_halves(Call(body));
+        }
+        self.build_with_handle_slow(body)
+    }
+
+    // Apart from the submitter's code: most tasks carry nothing but their code.
+    #[cold]
+    #[inline(never)]
+    fn build_with_handle_slow<T: Send + 'static>(
         mut self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
@@ -429,6 +442,15 @@ impl TaskBuilder {
     fn attributes(&mut self) -> &mut Attributes {
         Arc::make_mut(self.attributes.get_or_insert_default())
     }
+}
+
+/// Creates both halves of a task that carries nothing but its code.
+#[inline]
+fn plain_halves<T: Send + 'static>(body: impl Body<T> + 'static) -> (Task, TaskHandle<T>) {
+    let id = TaskId::next();
+    let (runs, waits) = Cell::pair(Header::new(id, None), body, ());
+    let task = Task::of_plain_half(id, runs);
+    (task, TaskHandle::new(waits.thin()))
 }
 
 type BoxedBody<T> = Box<dyn FnOnce() -> T + Send>;

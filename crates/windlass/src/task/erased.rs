@@ -36,6 +36,9 @@ pub(super) trait Erase: Send + 'static {
     /// Whether values of this type can have a header.
     const MAY_HAVE_HEADER: bool = true;
 
+    /// Whether values of this type can have a name.
+    const MAY_HAVE_NAME: bool = true;
+
     /// Returns its header, if it has one.
     fn header(&self) -> Option<&Header>;
 
@@ -90,6 +93,7 @@ struct VTable {
     /// Whether the value takes one word.
     is_one_word: bool,
     may_have_header: bool,
+    may_have_name: bool,
     is_detached: bool,
 }
 
@@ -184,6 +188,12 @@ impl Erased {
         let header = self.vtable.header;
         // SAFETY: the value is there as long as `self` is borrowed.
         unsafe { header(&self.data) }
+    }
+
+    /// Returns whether it can have a name, from the table that a run reads anyway.
+    #[inline]
+    pub(super) const fn may_have_name(&self) -> bool {
+        self.vtable.may_have_name
     }
 
     pub(super) fn stamp(&self) -> Option<&Stamp> {
@@ -351,6 +361,7 @@ impl<R: Erase> Table<R> {
         leads_to: Self::leads_to,
         is_one_word: size_of::<R>() <= size_of::<usize>(),
         may_have_header: R::MAY_HAVE_HEADER,
+        may_have_name: R::MAY_HAVE_NAME,
     };
 
     /// # Safety

@@ -125,13 +125,24 @@ pub(crate) trait OwningHandle<T>: Handle {
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>>;
 
     /// Waits until the task is done, and moves its outcome out.
+    #[inline]
     fn take_by(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
+        match self.take_outcome() {
+            Some(outcome) => outcome,
+            None => self.take_by_slow(deadline),
+        }
+    }
+
+    // Apart from the caller's code, as who takes one result after the other seldom waits.
+    #[cold]
+    #[inline(never)]
+    fn take_by_slow(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
         loop {
-            if let Some(outcome) = self.take_outcome() {
-                return outcome;
-            }
             if !self.wait_by(deadline)? {
                 return Err(ExecutionError::TimedOut);
+            }
+            if let Some(outcome) = self.take_outcome() {
+                return outcome;
             }
         }
     }

@@ -36,7 +36,17 @@ where
     B: Body<T> + 'static,
     W: MaybeTimer,
 {
-    erase_small(Half(cell))
+    erase_small(Half::<_, _, _, true>(cell))
+}
+
+/// Erases the runnable half of a cell whose header has no attributes.
+#[inline]
+pub(super) fn erase_plain_half<T, B>(cell: Ref<Cell<T, B, ()>>) -> Erased
+where
+    T: Send + 'static,
+    B: Body<T> + 'static,
+{
+    erase_small(Half::<_, _, _, false>(cell))
 }
 
 /// Erases a task that its object may run again.
@@ -81,6 +91,7 @@ struct Inline<B>(B);
 
 impl<B: Body<()> + 'static> Erase for Inline<B> {
     const MAY_HAVE_HEADER: bool = false;
+    const MAY_HAVE_NAME: bool = false;
 
     fn run(self) -> RunOutcome {
         run_body(self.0)
@@ -110,6 +121,7 @@ struct Recycled<B>(RecycledBox<B>);
 
 impl<B: Body<()> + 'static> Erase for Recycled<B> {
     const MAY_HAVE_HEADER: bool = false;
+    const MAY_HAVE_NAME: bool = false;
 
     fn run(self) -> RunOutcome {
         run_body(self.0.into_inner())
@@ -141,6 +153,7 @@ struct Boxed<B>(Box<B>);
 
 impl<B: Body<()> + 'static> Erase for Boxed<B> {
     const MAY_HAVE_HEADER: bool = false;
+    const MAY_HAVE_NAME: bool = false;
 
     fn run(self) -> RunOutcome {
         run_body(*self.0)
@@ -238,9 +251,16 @@ impl<const DETACHED: bool> Erase for Stamped<DETACHED> {
 }
 
 /// The half that runs of a task with a handle.
-struct Half<T, B, W>(Ref<Cell<T, B, W>>);
+struct Half<T, B, W, const MAY_HAVE_NAME: bool>(Ref<Cell<T, B, W>>);
 
-impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Erase for Half<T, B, W> {
+impl<T, B, W, const MAY_HAVE_NAME: bool> Erase for Half<T, B, W, MAY_HAVE_NAME>
+where
+    T: Send + 'static,
+    B: Body<T> + 'static,
+    W: MaybeTimer,
+{
+    const MAY_HAVE_NAME: bool = MAY_HAVE_NAME;
+
     fn run(self) -> RunOutcome {
         self.0.run_and_release()
     }

@@ -82,6 +82,17 @@ impl Task {
         Self { erased, id }
     }
 
+    /// Creates the half that runs of a task with a handle and without attributes.
+    #[inline]
+    pub(super) fn of_plain_half<T, B>(id: TaskId, cell: Ref<Cell<T, B, ()>>) -> Self
+    where
+        T: Send + 'static,
+        B: Body<T> + 'static,
+    {
+        let erased = kinds::erase_plain_half(cell);
+        Self { erased, id }
+    }
+
     /// Creates a run of a task that its object may run again; if it is dropped, so is the task.
     pub(crate) fn of_runnable(task: impl Runnable + 'static) -> Self {
         Self {
@@ -160,6 +171,9 @@ impl Task {
     /// Returns the name, which can outlive the task.
     #[inline]
     pub(crate) fn shared_name(&self) -> Option<&Arc<str>> {
+        if !self.erased.may_have_name() {
+            return None;
+        }
         self.header()?.shared_name()
     }
 
