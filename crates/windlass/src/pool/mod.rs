@@ -60,6 +60,7 @@ mod waits;
 mod work_queue;
 mod worker;
 
+pub use crate::executor::PoolState;
 pub use crate::hooks::{Hooks, Outcome, TaskInfo};
 pub use crate::times::{Histogram, TaskTimes, Times};
 pub use advice::SizeAdvice;
@@ -75,7 +76,7 @@ pub use rejection::{
     RejectedExecutionHandler, Saturated,
 };
 pub use shared::NestedWaits;
-pub use stats::{PoolState, PoolStats};
+pub use stats::PoolStats;
 pub use submit_async::SubmitAsync;
 
 pub(crate) use admission::NotAdmitted;
