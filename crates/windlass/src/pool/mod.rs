@@ -56,6 +56,7 @@ mod stats;
 mod submit_async;
 mod task_count;
 mod times;
+mod turn;
 mod waits;
 mod work_queue;
 mod worker;
