@@ -270,7 +270,9 @@ fn the_figures_of_a_fork_join_pool_name_it_its_state_and_what_it_has_rejected() 
     assert_eq!(seen(&pool), ("render".into(), PoolState::ShuttingDown, 0));
     assert!(pool.execute(|| ()).is_err());
     assert!(pool.external_submit(Task::new(|| ())).is_err());
+    assert_eq!(pool.completed_count(), Some(0));
     gate.open();
     pool.close();
+    assert_eq!(pool.completed_count(), Some(1));
     assert_eq!(seen(&pool), ("render".into(), PoolState::Terminated, 2));
 }

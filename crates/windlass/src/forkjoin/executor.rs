@@ -441,6 +441,12 @@ impl ExecutorService for ForkJoinPool {
         self.shared().running_tasks()
     }
 
+    /// Returns how many tasks have completed or failed.
+    fn completed_count(&self) -> Option<u64> {
+        let tasks = self.shared().roster.task_counts();
+        Some(tasks.completed + tasks.failed)
+    }
+
     /// Waits for termination. On the common pool it waits for quiescence and returns false.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         if self.0.is_common {
