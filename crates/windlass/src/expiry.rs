@@ -3,12 +3,16 @@
 //! Each [clock](crate::sync::clock) has at most one such thread. It starts with the first entry, sleeps
 //! until the earliest one, and ends after it had none for a second or two: while it sleeps it looks every
 //! second whether the entry is still there, so that a removal need not wake it. An entry that is removed
-//! in time leaves nothing behind: entries are in a B-tree by time, so those of equal limits are appended at one
+//! in time leaves nothing behind: entries are in B-trees by time, so those of equal limits are appended at one
 //! end and removed at the other, in nodes that stay in the cache.
 //!
-//! Under one lock are the entries and what the thread does. So an entry is seen by the thread before it
-//! sleeps or ends, or its inserter sees that the thread sleeps too long, or is gone, and wakes or starts
-//! it. Entries act without the lock.
+//! There are several trees, each under a lock of its own, so that threads which submit and start tasks with
+//! limits rarely meet. What the thread does is one word, [`looks_at`](Expiry::looks_at): when it will look at
+//! the trees next. Whoever has inserted an entry for an earlier time *claims* the thread: sets the word to
+//! [`BUSY`], and wakes or starts the thread. The thread sets the word to [`IDLE`], which every entry claims,
+//! then looks at the trees one by one, and lowers it to the earliest time that it has found unless it was
+//! claimed meanwhile. So it finds an entry, or the inserter, who takes the lock of the same tree later, finds
+//! the word. Entries act without a lock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +20,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
+
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::{Clock, MAX_TIMEOUT};
+use crate::sync::timestamp::{instant, nanos};
 use crate::sync::{Deadline, Mutex, ParkResult, Parker, park, reduce_timer_slack, thread};
 use crate::unwind::ignore_panic;
 
@@ -31,7 +39,10 @@ pub(crate) type Key = (Instant, u64);
 
 /// The entries of one clock, and the thread that acts on them.
 pub(crate) struct Expiry<E> {
-    state: Mutex<State<E>>,
+    trees: [CachePadded<Mutex<BTreeMap<Key, E>>>; TREES],
+    /// When the thread looks at the trees next, as a [timestamp](crate::sync::timestamp); or what it does
+    /// instead. Read for each entry, rarely written.
+    looks_at: CachePadded<AtomicU64>,
     /// The thread parks here; there is never more than one.
     parker: Arc<Parker>,
     spawn: Spawn,
@@ -40,36 +51,31 @@ pub(crate) struct Expiry<E> {
 /// Starts the timer thread.
 type Spawn = fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
-struct State<E> {
-    entries: BTreeMap<Key, E>,
-    thread: TimerThread,
-}
+/// The thread was started or woken, and looks at the trees before it sleeps.
+const BUSY: u64 = 0;
 
-/// What the timer thread does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimerThread {
-    /// There is none.
-    None,
-    /// It has started, or was woken, and reads the entries before it sleeps.
-    Busy,
-    /// It sleeps until this time.
-    Asleep(Instant),
-    /// It waits for an entry.
-    Idle,
-}
+/// The thread waits for an entry, or is about to look at the trees.
+const IDLE: u64 = u64::MAX - 1;
+
+/// There is no thread.
+const NONE: u64 = u64::MAX;
 
 /// What the thread does next.
+#[derive(Debug, PartialEq, Eq)]
 enum Next {
     Act,
     SleepUntil(Instant),
     Idle,
 }
 
+/// The number of trees.
+const TREES: usize = if cfg!(any(loom, shuttle)) { 2 } else { 16 };
+
 /// How long the thread waits for an entry before it ends, in real time on every clock; and how long it
 /// sleeps at most on the machine's.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// How many entries it takes at a time.
+/// How many entries it takes from a tree at a time.
 const BATCH: usize = 64;
 
 impl<E: Expires> Expiry<E> {
@@ -82,13 +88,16 @@ impl<E: Expires> Expiry<E> {
 
     fn with_spawn(spawn: Spawn) -> Self {
         Self {
-            state: Mutex::new(State {
-                entries: BTreeMap::new(),
-                thread: TimerThread::None,
-            }),
+            trees: std::array::from_fn(|_| CachePadded::new(Mutex::new(BTreeMap::new()))),
+            looks_at: CachePadded::new(AtomicU64::new(NONE)),
             parker: Arc::new(Parker::new()),
             spawn,
         }
+    }
+
+    /// Returns the tree of an entry.
+    fn tree(&self, key: Key) -> &Mutex<BTreeMap<Key, E>> {
+        &self.trees[key.1 as usize % TREES]
     }
 
     /// Adds an entry, whose time is on this clock, always the same one.
@@ -98,42 +107,52 @@ impl<E: Expires> Expiry<E> {
     /// That of the system, if there is no timer thread and none can be created. The entry stays, and
     /// the next call tries again.
     pub(crate) fn insert(self: &Arc<Self>, key: Key, entry: E, clock: &Clock) -> io::Result<()> {
-        let former = {
-            let mut state = self.state.lock();
-            state.entries.insert(key, entry);
-            let former = state.thread;
-            let is_late = match former {
-                TimerThread::None | TimerThread::Idle => true,
-                TimerThread::Asleep(until) => key.0 < until,
-                TimerThread::Busy => false,
-            };
-            if !is_late {
-                return Ok(());
-            }
-            state.thread = TimerThread::Busy;
-            former
-        };
-        if former != TimerThread::None {
-            self.parker.unpark();
+        self.tree(key).lock().insert(key, entry);
+        let at = nanos(key.0);
+        // Relaxed: the thread writes before it takes the lock that was released here, or finds the entry.
+        let looks_at = self.looks_at.load(Ordering::Relaxed);
+        if looks_at <= at {
             return Ok(());
         }
+        self.claim(at, looks_at, clock)
+    }
+
+    /// Makes the thread look at the trees before this time; starts it if there is none.
+    #[cold]
+    fn claim(self: &Arc<Self>, at: u64, mut looks_at: u64, clock: &Clock) -> io::Result<()> {
+        while at < looks_at {
+            let claimed = self.looks_at.compare_exchange_weak(
+                looks_at,
+                BUSY,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
+            match claimed {
+                Ok(NONE) => return self.start(clock),
+                Ok(_) => {
+                    self.parker.unpark();
+                    return Ok(());
+                }
+                Err(newer) => looks_at = newer,
+            }
+        }
+        Ok(())
+    }
+
+    fn start(self: &Arc<Self>, clock: &Clock) -> io::Result<()> {
         let (this, clock) = (Arc::clone(self), clock.clone());
         let started = (self.spawn)(Box::new(move || this.serve(&clock)));
         if started.is_err() {
-            self.state.lock().thread = TimerThread::None;
+            self.looks_at.store(NONE, Ordering::Release);
         }
         started
     }
 
     /// Removes an entry, unless it was removed or its time has come.
     pub(crate) fn remove(&self, key: Key, clock: &Clock) -> Option<E> {
-        let (removed, is_empty) = {
-            let mut state = self.state.lock();
-            let removed = state.entries.remove(&key);
-            (removed, state.entries.is_empty())
-        };
+        let removed = self.tree(key).lock().remove(&key);
         // On a clock that stands still the thread does not look by itself.
-        if is_empty && !matches!(clock, Clock::System) {
+        if !matches!(clock, Clock::System) && self.len() == 0 {
             self.parker.unpark();
         }
         removed
@@ -147,7 +166,7 @@ impl<E: Expires> Expiry<E> {
         loop {
             match self.next(clock, &mut due) {
                 Next::Act => {
-                    for entry in due.drain(..) {
+                    for (_, entry) in due.drain(..) {
                         ignore_panic(|| entry.expire());
                     }
                 }
@@ -170,53 +189,69 @@ impl<E: Expires> Expiry<E> {
         if cfg!(shuttle) {
             return ParkResult::TimedOut;
         }
-        Clock::System.enter(|| park(&self.parker, Deadline::after(IDLE)))
+        Clock::System.enter(|| park(&self.parker, Deadline::after(IDLE_TIME)))
     }
 
-    /// Takes the entries whose time has come, or records how long the thread will sleep.
-    fn next(&self, clock: &Clock, due: &mut Vec<E>) -> Next {
+    /// Takes the entries whose time has come, in the order of time, or publishes how long the thread will
+    /// sleep.
+    fn next(&self, clock: &Clock, due: &mut Vec<(Key, E)>) -> Next {
         let now = clock.now();
-        let latest = match clock {
-            Clock::System => now + IDLE,
-            Clock::Test(_) => now + MAX_TIMEOUT,
-        };
-        let mut state = self.state.lock();
-        while due.len() < BATCH {
-            match state.entries.first_entry() {
-                Some(first) if first.key().0 <= now => due.push(first.remove()),
-                _ => break,
+        self.looks_at.store(IDLE, Ordering::Release);
+        let mut first: Option<Instant> = None;
+        for tree in &self.trees {
+            let mut tree = tree.lock();
+            for _ in 0..BATCH {
+                match tree.first_entry() {
+                    Some(entry) if entry.key().0 <= now => due.push(entry.remove_entry()),
+                    _ => break,
+                }
             }
+            let its_first = tree.first_key_value().map(|((at, _), _)| *at);
+            first = first.into_iter().chain(its_first).min();
         }
         if !due.is_empty() {
-            state.thread = TimerThread::Busy;
+            due.sort_unstable_by_key(|(key, _)| *key);
+            self.looks_at.store(BUSY, Ordering::Release);
             return Next::Act;
         }
-        let first = state.entries.first_key_value().map(|((at, _), _)| *at);
-        let (thread, next) = match first.map(|at| at.min(latest)) {
-            Some(at) => (TimerThread::Asleep(at), Next::SleepUntil(at)),
-            None => (TimerThread::Idle, Next::Idle),
+        let Some(first) = first else {
+            return Next::Idle;
         };
-        state.thread = thread;
-        next
+        let latest = match clock {
+            Clock::System => now + IDLE_TIME,
+            Clock::Test(_) => now + MAX_TIMEOUT,
+        };
+        // In the precision of what inserters compare.
+        let at = nanos(first.min(latest));
+        let lowered = self
+            .looks_at
+            .compare_exchange(IDLE, at, Ordering::AcqRel, Ordering::Relaxed);
+        match lowered {
+            Ok(_) => Next::SleepUntil(instant(at)),
+            // Claimed: it looks again.
+            Err(_) => Next::Act,
+        }
     }
 
-    /// Ends the thread, unless there is an entry.
+    /// Ends the thread, unless an entry has come.
     fn try_end(&self) -> bool {
-        let mut state = self.state.lock();
-        let ends = state.entries.is_empty();
-        if ends {
-            state.thread = TimerThread::None;
-        }
-        ends
+        let ended = self
+            .looks_at
+            .compare_exchange(IDLE, NONE, Ordering::AcqRel, Ordering::Relaxed);
+        ended.is_ok()
+    }
+}
+
+impl<E> Expiry<E> {
+    fn len(&self) -> usize {
+        self.trees.iter().map(|tree| tree.lock().len()).sum()
     }
 }
 
 impl<E> fmt::Debug for Expiry<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state.lock();
         f.debug_struct("Expiry")
-            .field("entries", &state.entries.len())
-            .field("thread", &state.thread)
+            .field("entries", &self.len())
             .finish_non_exhaustive()
     }
 }
@@ -266,7 +301,8 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::Duration;
 
-    use super::{Expires, Expiry, Next, TimerThread};
+    use super::{BUSY, Expires, Expiry, IDLE, NONE, Next};
+    use crate::sync::atomic::Ordering;
     use crate::sync::clock::{Clock, TestClock, system_now};
     use crate::sync::yield_now;
 
@@ -290,7 +326,8 @@ mod tests {
             let at = clock.now() + number * SECOND;
             let entry = Send(number, sender.clone());
             let clock = Clock::Test(clock.clone());
-            expiry.insert((at, 0), entry, &clock).unwrap();
+            let key = (at, u64::from(number));
+            expiry.insert(key, entry, &clock).unwrap();
         }
         assert!(clock.await_sleepers(1, PATIENCE));
         clock.advance(2 * SECOND);
@@ -307,7 +344,7 @@ mod tests {
         let (clock, expiry) = (TestClock::new(), Arc::new(Expiry::new()));
         let (sender, acted) = channel();
         let test = Clock::Test(clock.clone());
-        let key = |number: u32| (clock.now() + number * SECOND, 0);
+        let key = |number: u32| (clock.now() + number * SECOND, u64::from(number));
         let (late, early) = (key(9), key(5));
         expiry.insert(late, Send(9, sender.clone()), &test).unwrap();
         assert!(clock.await_sleepers(1, PATIENCE));
@@ -349,7 +386,7 @@ mod tests {
         };
         let (inserted, unserved) = insert(expiry, 1);
         assert_eq!(inserted.unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        assert_eq!(unserved.state.lock().thread, TimerThread::None);
+        assert_eq!(unserved.looks_at.load(Ordering::Relaxed), NONE);
         expiry = Arc::into_inner(unserved).unwrap();
         expiry.spawn = Expiry::<Send>::new().spawn;
         let (inserted, _served) = insert(expiry, 2);
@@ -361,14 +398,13 @@ mod tests {
     #[test]
     fn the_thread_ends_when_it_has_nothing_to_wait_for() {
         let expiry = Expiry::<Send>::new();
-        assert!(matches!(
-            expiry.next(&Clock::System, &mut Vec::new()),
-            Next::Idle
-        ));
+        let next = || expiry.next(&Clock::System, &mut Vec::new());
+        assert_eq!(next(), Next::Idle);
         assert!(expiry.try_end());
-        let entry = Send(1, channel().0);
-        let key = (system_now() + PATIENCE, 0);
-        expiry.state.lock().entries.insert(key, entry);
+        assert_eq!(next(), Next::Idle);
+        // As one does who has inserted an entry.
+        let claimed = expiry.looks_at.swap(BUSY, Ordering::Relaxed);
+        assert_eq!(claimed, IDLE);
         assert!(!expiry.try_end());
     }
 }

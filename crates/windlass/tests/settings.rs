@@ -1,19 +1,22 @@
 //! Settings that cannot lie: warnings of those without effect, and changes that are made as a whole.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use windlass::error::ReconfigureError;
+use windlass::interrupt::Interrupted;
 use windlass::pool::{
     CallerRunsPolicy, ConfigError, ConfigWarning, DiscardPolicy, Patch, Reconfigured,
 };
 use windlass::prelude::*;
 use windlass::queue::{
-    ArrayBlockingQueue, CapacityError, ResizableBlockingQueue, SynchronousQueue,
+    ArrayBlockingQueue, BlockingQueue, CapacityError, PutError, ResizableBlockingQueue,
+    SynchronousQueue,
 };
-use windlass::testing::{Gate, until};
+use windlass::task::Task;
+use windlass::testing::{Gate, until, within_patience};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -273,4 +276,83 @@ fn a_scheduled_pool_is_changed_as_a_whole_and_warned_of_a_maximum() {
         .unwrap_err();
     assert_eq!(error, CapacityError::NotResizable.into());
     assert_eq!(pool.core_pool_size(), 1);
+}
+
+/// A queue that lowers the maximum of its pool as soon as its capacity is raised.
+struct Meddling {
+    inner: ResizableBlockingQueue<Task>,
+    pool: Arc<OnceLock<ThreadPoolExecutor>>,
+}
+
+impl BlockingQueue<Task> for Meddling {
+    fn offer(&self, item: Task) -> Result<(), PutError<Task>> {
+        self.inner.offer(item)
+    }
+    fn offer_timeout(&self, item: Task, timeout: Duration) -> Result<(), PutError<Task>> {
+        self.inner.offer_timeout(item, timeout)
+    }
+    fn put(&self, item: Task) -> Result<(), PutError<Task>> {
+        self.inner.put(item)
+    }
+    fn poll(&self) -> Option<Task> {
+        self.inner.poll()
+    }
+    fn poll_timeout(&self, timeout: Duration) -> Result<Option<Task>, Interrupted> {
+        self.inner.poll_timeout(timeout)
+    }
+    fn take(&self) -> Result<Task, Interrupted> {
+        self.inner.take()
+    }
+    fn drain(&self, max: usize) -> Vec<Task> {
+        self.inner.drain(max)
+    }
+    fn drain_all(&self) -> Vec<Task> {
+        self.inner.drain_all()
+    }
+    fn remove_first(&self, wanted: &mut dyn FnMut(&Task) -> bool) -> Option<Task> {
+        self.inner.remove_first(wanted)
+    }
+    fn retain(&self, keep: &mut dyn FnMut(&Task) -> bool) -> Vec<Task> {
+        self.inner.retain(keep)
+    }
+    fn for_each(&self, f: &mut dyn FnMut(&Task)) {
+        self.inner.for_each(f);
+    }
+    fn peek(&self, f: &mut dyn FnMut(&Task)) {
+        self.inner.peek(f);
+    }
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+    fn remaining_capacity(&self) -> Option<usize> {
+        self.inner.remaining_capacity()
+    }
+    fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
+        if let Some(pool) = self.pool.get().filter(|_| capacity > 10) {
+            pool.set_maximum_pool_size(2).unwrap();
+        }
+        self.inner.set_capacity(capacity)
+    }
+}
+
+/// WL-251
+#[test]
+fn a_queue_that_changes_a_setting_while_its_capacity_is_set_makes_the_change_fail_as_a_whole() {
+    within_patience("a change inside a change", || {
+        let itself = Arc::new(OnceLock::new());
+        let queue = Meddling {
+            inner: ResizableBlockingQueue::with_capacity(10).unwrap(),
+            pool: Arc::clone(&itself),
+        };
+        let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+        let pool = builder.maximum_pool_size(4).work_queue(queue);
+        let pool = pool.build().unwrap();
+        itself.set(pool.clone()).unwrap();
+        let patch = Patch::new().core_pool_size(3).queue_capacity(20);
+        assert!(pool.reconfigure(patch).unwrap_err().is_config());
+        assert_eq!(pool.core_pool_size(), 1);
+        assert_eq!(pool.queue().remaining_capacity(), Some(10));
+        assert_eq!(pool.maximum_pool_size(), 2);
+        pool.close();
+    });
 }

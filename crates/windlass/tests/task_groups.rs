@@ -247,3 +247,44 @@ fn a_token_cancels_groups_until_they_end() {
         assert_eq!(late, cancelled(Cancellation::Token));
     });
 }
+
+/// WL-139
+#[test]
+fn the_time_limit_of_a_group_ends_its_tasks_whatever_its_body_does() {
+    within_patience("a group", || {
+        let clock = TestClock::new();
+        clock.enter(|| {
+            let (pool, gate) = (fixed(1), Gate::new());
+            let (sender, told) = std::sync::mpsc::channel();
+            let group = pool.group().timeout(Duration::from_secs(5));
+            let ends = group.scope(|s| {
+                let running = s.spawn(|| sender.send(gate.pass().is_err()).unwrap());
+                gate.await_waiting(1);
+                let queued = s.spawn(|| ()).unwrap();
+                clock.advance(Duration::from_secs(5));
+                // A wait that the library knows nothing of.
+                assert_eq!(told.recv(), Ok(true));
+                let queued = pollster::block_on(queued);
+                let late = pollster::block_on(s.spawn(|| ()).unwrap());
+                [pollster::block_on(running.unwrap()), queued, late]
+            });
+            assert_eq!(ends, [(); 3].map(|()| cancelled(Cancellation::TimedOut)));
+        });
+    });
+}
+
+/// WL-139
+#[test]
+fn a_group_that_ends_in_time_leaves_no_timer() {
+    within_patience("a group", || {
+        let clock = TestClock::new();
+        clock.enter(|| {
+            let pool = fixed(1);
+            let group = pool.group().timeout(Duration::from_secs(5));
+            assert_eq!(group.scope(|s| s.spawn(|| 1).unwrap().join()), Ok(1));
+        });
+        windlass::testing::until("nobody waits for the time", || {
+            clock.next_wake_up().is_none()
+        });
+    });
+}

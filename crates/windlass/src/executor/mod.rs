@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `service` | the traits [`Executor`] and [`ExecutorService`] |
 //! | `rejected` | a task that an executor did not accept, and why |
+//! | `pool_state` | whether a pool accepts tasks, or has ended |
 //! | `running` | a task that runs, and since when |
 //! | `refusal` | threads that could not be created |
 //! | `close_on_drop` | a guard that closes an executor |
@@ -18,6 +19,7 @@
 mod close_on_drop;
 mod direct;
 mod key_limit;
+mod pool_state;
 mod propagating;
 mod refusal;
 mod rejected;
@@ -31,6 +33,7 @@ mod tokio;
 
 pub use close_on_drop::CloseOnDrop;
 pub use direct::DirectExecutor;
+pub use pool_state::PoolState;
 pub use propagating::Propagating;
 pub use rejected::{RejectedExecution, RejectionReason};
 pub use running::RunningTask;

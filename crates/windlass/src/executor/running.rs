@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::sync::clock;
-use crate::task::TaskId;
+use crate::task::{TaskId, instant};
+use crate::times::Activity;
 
 /// A task that an executor runs at present; see
 /// [`running_tasks`](super::ExecutorService::running_tasks).
@@ -65,6 +66,21 @@ impl RunningTask {
             since,
             thread: thread.map(Arc::from),
         }
+    }
+
+    /// Returns what a worker does, if it runs a task; `now` is a timestamp.
+    pub(crate) fn of(activity: &Activity, now: u64, thread: Option<&str>) -> Option<Self> {
+        let running = activity.running()?;
+        let since = match running.since {
+            0 => activity.first_seen(&running, now),
+            since => since,
+        };
+        Some(Self::new(
+            running.task,
+            running.name,
+            instant(since),
+            thread,
+        ))
     }
 
     /// Returns how long it has been running, on the clock of the current thread.

@@ -13,6 +13,7 @@ use crate::hooks::Hooks;
 use crate::sync::arc_dyn;
 use crate::task::{Failure, Prepare, Propagate, Sources, TaskBuilder};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
+use crate::times::Times;
 
 /// How many threads may replace blocked workers, unless set.
 const DEFAULT_SPARES: usize = 256;
@@ -43,6 +44,7 @@ pub struct Builder {
     hooks: Option<PoolHooks>,
     sources: Sources,
     spares: usize,
+    times: Times,
 }
 
 impl Builder {
@@ -58,6 +60,7 @@ impl Builder {
             hooks: None,
             sources: Sources::default(),
             spares: DEFAULT_SPARES,
+            times: Times::default(),
         }
     }
 
@@ -160,6 +163,27 @@ impl Builder {
         self
     }
 
+    /// Sets whether the pool times its tasks; see [`ForkJoinStats::wait_times`](super::ForkJoinStats::wait_times). Default:
+    /// [`Times::Sampled`]. The closures of `join` and `scope` are no tasks and are never timed.
+    ///
+    /// ```
+    /// use windlass::forkjoin::ForkJoinPool;
+    /// use windlass::pool::Times;
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = ForkJoinPool::builder().parallelism(2).times(Times::Every).build().unwrap();
+    /// let report = pool.task().name("report").submit(|| ());
+    /// pool.close();
+    /// let stats = pool.stats();
+    /// assert_eq!((stats.wait_times.count(), stats.run_times.count()), (1, 1));
+    /// println!("{}", stats.task_times[0]); // report: waited 1 tasks: p50 18.4µs, …; ran 1 tasks: …
+    /// # drop(report);
+    /// ```
+    pub fn times(mut self, times: Times) -> Self {
+        self.times = times;
+        self
+    }
+
     /// Creates the pool, without threads. It uses the clock of the current thread.
     ///
     /// # Errors
@@ -192,6 +216,7 @@ impl Builder {
             hooks: self.hooks,
             prepare: self.sources.after(self.prepare),
             sources: self.sources,
+            times: self.times,
             run_worker: worker::run,
         };
         ForkJoinPool::over(Shared::new(config, self.parallelism))

@@ -193,6 +193,7 @@ impl Node {
         match self.pool() {
             Some(pool) => {
                 let task = pool.shared().forked_task().build(move || queued.compute());
+                let task = pool.shared().record_submission_time(task);
                 pool.shared().push_or_submit(Work::Task(task, waiter))
             }
             None => {

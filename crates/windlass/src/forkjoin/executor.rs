@@ -19,7 +19,7 @@ use super::state::RunState;
 use super::stats::ForkJoinStats;
 use super::task::{self, RecursiveTask, forkable};
 use super::timer_service::PoolTimers;
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
 use crate::task::{Task, TaskBuilder};
@@ -116,6 +116,25 @@ impl ForkJoinPool {
 
     /// Runs `body` on this thread, and the closures that it spawns in the pool; all have ended when this
     /// returns.
+    ///
+    /// The closures are no tasks: they have no handles, are not counted, and run on this thread if the pool is
+    /// shut down. [`Submit::scope`](crate::Submit::scope) is another method, which this one hides: its closures
+    /// are tasks, with handles, and can be rejected; `pool.group().scope(…)` opens such a scope here. On an
+    /// `Arc` of a pool it is the other way around, since the `Arc` is an executor too: there `scope` is that of
+    /// `Submit`. A pool needs no `Arc`, its clones refer to the same one; where there is one anyway, name the
+    /// pool:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use windlass::forkjoin::ForkJoinPool;
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = Arc::new(ForkJoinPool::new(2).unwrap());
+    /// let (mut left, mut right) = (0, 0);
+    /// ForkJoinPool::scope(&pool, |s| s.spawn(|| left = 1));
+    /// pool.scope(|s| s.spawn(|| right = 2).unwrap().join().unwrap());
+    /// assert_eq!((left, right), (1, 2));
+    /// ```
     ///
     /// # Panics
     ///
@@ -227,7 +246,7 @@ impl ForkJoinPool {
     /// Returns how many workers run at a time.
     #[must_use]
     pub fn parallelism(&self) -> usize {
-        self.shared().stats().parallelism
+        self.shared().parallelism()
     }
 
     /// Sets how many workers run at a time; returns the former number.
@@ -300,6 +319,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn external_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        let task = self.shared().record_submission_time(task);
         self.accepted(self.shared().submit(Work::task(task)))
     }
 
@@ -309,6 +329,7 @@ impl ForkJoinPool {
     ///
     /// [`RejectedExecution`], with the task.
     pub fn lazy_submit(&self, task: Task) -> Result<(), RejectedExecution> {
+        let task = self.shared().record_submission_time(task);
         self.accepted(self.shared().inject(Work::task(task)).map(drop))
     }
 
@@ -320,7 +341,7 @@ impl ForkJoinPool {
                 local.push(Work::task(task));
                 Ok(())
             }
-            _ => self.external_submit(task),
+            _ => self.accepted(self.shared().submit(Work::task(task))),
         })
     }
 
@@ -329,13 +350,14 @@ impl ForkJoinPool {
     }
 
     pub(super) fn rejection(&self, refused: Refused) -> RejectedExecution {
+        self.shared().count_rejection();
         refused.into_rejection().with_executor(format!("{self:?}"))
     }
 
     /// Returns a snapshot of the pool's figures; while it works they are estimates.
     #[must_use]
     pub fn stats(&self) -> ForkJoinStats {
-        self.shared().stats()
+        self.shared().stats_with_times()
     }
 
     /// Returns whether workers run their own forks oldest first.
@@ -412,6 +434,19 @@ impl ExecutorService for ForkJoinPool {
         self.shared().run_state() == RunState::Terminated
     }
 
+    /// Returns what each worker does, and each thread from outside that runs tasks of the pool: the outermost
+    /// task of each. A task that it runs inside, because it waits for it, is not listed, nor are the
+    /// closures of `join` and `scope`.
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.shared().running_tasks()
+    }
+
+    /// Returns how many tasks have completed or failed.
+    fn completed_count(&self) -> Option<u64> {
+        let tasks = self.shared().roster.task_counts();
+        Some(tasks.completed + tasks.failed)
+    }
+
     /// Waits for termination. On the common pool it waits for quiescence and returns false.
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {
         if self.0.is_common {
@@ -435,17 +470,13 @@ impl RefUnwindSafe for ForkJoinPool {}
 
 impl fmt::Debug for ForkJoinPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let run_state = match self.shared().run_state() {
-            RunState::Running => "Running",
-            RunState::Terminated => "Terminated",
-            _ => "Shutting down",
-        };
-        let stats = self.stats();
+        let stats = self.shared().stats();
         write!(
             f,
-            "ForkJoinPool@{}[{run_state}, parallelism = {}, size = {}, active = {}, running = {}, \
+            "ForkJoinPool@{}[{}, parallelism = {}, size = {}, active = {}, running = {}, \
              steals = {}, tasks = {}, submissions = {}]",
-            self.name(),
+            stats.name,
+            stats.state,
             stats.parallelism,
             stats.pool_size,
             stats.active_thread_count,

@@ -123,8 +123,11 @@ impl<T: Send + 'static> ForkHandle<T> {
             }
             return;
         }
-        local.run_nested(self.id().as_u64(), || {
-            local.worker.tasks.count(self.handle.run_here());
+        let header = self.handle.head().header();
+        let name = header.shared_name();
+        let run = local.stopwatch.begin_by_handle(header.id(), name);
+        local.run_nested(header.id(), run, || {
+            local.count(run, self.handle.run_here());
         });
     }
 }

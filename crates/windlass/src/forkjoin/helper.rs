@@ -20,6 +20,7 @@ impl Shared {
             state.helpers += 1;
             WorkerInfo::new(state.next_worker_index(), deque.stealer())
         };
+        worker.set_thread();
         self.roster.add(&worker);
         let local = Local::helper(self, &worker, deque);
         let ended = with_wait_helper(Arc::new(Assist), || {

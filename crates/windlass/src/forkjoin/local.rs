@@ -19,7 +19,8 @@ use super::shared::{PoolHooks, Shared};
 use crate::hooks::{RunEnd, run_hooked};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, const_thread_local};
-use crate::task::{Cancellation, Failure, Task, suspended};
+use crate::task::{Cancellation, Failure, RunOutcome, Task, TaskId, suspended};
+use crate::times::{BegunRun, Stopwatch};
 use crate::unwind::{catch, ignore_panic};
 
 const_thread_local! {
@@ -53,6 +54,8 @@ pub(super) struct Local {
     /// The last snapshot of the roster, and its epoch.
     victims: RefCell<Option<(usize, Arc<Workers>)>>,
     kind: Kind,
+    /// Times the tasks.
+    pub(super) stopwatch: Stopwatch,
     /// Whether the pool has sources of context.
     pub(super) propagates: bool,
     /// The nesting depth of the work that this thread runs.
@@ -91,6 +94,7 @@ impl Local {
             victim: Cell::new(worker.index.wrapping_mul(0x9E37_79B9)),
             victims: RefCell::new(None),
             kind: Kind::Worker,
+            stopwatch: Stopwatch::new(&shared.tracker, &worker.activity, &shared.clock),
             propagates: !shared.config.sources.is_empty(),
             depth: Cell::new(0),
             waits: Cell::new(0),
@@ -479,10 +483,11 @@ impl Local {
                 if self.context.take_interrupt() {
                     self.interrupt_if_stopping();
                 }
-                let _shown = self.show(task.id().as_u64());
+                let run = self.stopwatch.begin(&task);
+                let _shown = self.show(task.id(), run);
                 match &self.shared.config.hooks {
-                    None => self.worker.tasks.count(task.run_at_top()),
-                    Some(hooks) => self.run_hooked(task, hooks),
+                    None => self.count(run, task.run_at_top()),
+                    Some(hooks) => self.run_hooked(run, task, hooks),
                 }
             }
         }
@@ -506,10 +511,22 @@ impl Local {
         self.shared.report(Failure::from_panic(payload));
     }
 
+    /// Counts a task that has ended here.
+    #[inline]
+    pub(super) fn count(&self, run: BegunRun, outcome: RunOutcome) {
+        if matches!(outcome, RunOutcome::Skipped) {
+            self.stopwatch.skip(run);
+        }
+        self.worker.tasks.count(outcome);
+    }
+
     /// Runs a task between the hooks of the pool; no panic leaves this function.
     #[cold]
-    fn run_hooked(&self, task: Task, hooks: &PoolHooks) {
+    fn run_hooked(&self, run: BegunRun, task: Task, hooks: &PoolHooks) {
         let ended = run_hooked(&mut Some(task), &*hooks.hooks, hooks.takes_times);
+        if matches!(ended, RunEnd::Skipped) {
+            self.stopwatch.skip(run);
+        }
         self.worker.tasks.count_hooked(&ended);
         if let RunEnd::Panicked { failure, .. } = ended {
             self.shared.report(failure);
@@ -521,10 +538,10 @@ impl Local {
         match work {
             Work::Job(job) => self.run_job(job),
             Work::Task(task, _) => {
-                let id = task.id().as_u64();
-                self.run_nested(id, || match &self.shared.config.hooks {
-                    None => self.worker.tasks.count(task.run_inside()),
-                    Some(hooks) => suspended(|| self.run_hooked(task, hooks)),
+                let run = self.stopwatch.begin(&task);
+                self.run_nested(task.id(), run, || match &self.shared.config.hooks {
+                    None => self.count(run, task.run_inside()),
+                    Some(hooks) => suspended(|| self.run_hooked(run, task, hooks)),
                 });
             }
         }
@@ -566,13 +583,18 @@ impl Local {
         has_private || !self.deque.is_empty()
     }
 
-    /// Publishes which task this worker runs, until the guard is dropped.
+    /// Publishes which task this worker runs, until the guard is dropped, which ends the run.
     #[inline]
-    fn show(&self, id: u64) -> Shown<'_> {
-        let shown = if self.has_older_work() { 0 } else { id };
+    fn show(&self, id: TaskId, run: BegunRun) -> Shown<'_> {
+        let shown = if self.has_older_work() {
+            0
+        } else {
+            id.as_u64()
+        };
         self.depth.set(self.depth.get() + 1);
         Shown {
             local: self,
+            run,
             outer: self.worker.set_current_task(shown),
         }
     }
@@ -581,13 +603,13 @@ impl Local {
     ///
     /// An interrupt for the outer work stays pending, or becomes so if it comes meanwhile; one for the
     /// task ends with the task.
-    pub(super) fn run_nested(&self, id: u64, f: impl FnOnce()) {
+    pub(super) fn run_nested(&self, id: TaskId, run: BegunRun, f: impl FnOnce()) {
         let outer = self.context.begin_nested();
         self.interrupt_if_stopping();
-        let shown = self.show(id);
+        let shown = self.show(id, run);
         let ended = catch(f);
         drop(shown);
-        self.context.end_nested(outer, id);
+        self.context.end_nested(outer, id.as_u64());
         if let Err(payload) = ended {
             self.panicked(payload);
         }
@@ -607,6 +629,7 @@ impl Local {
 /// Undoes [`Local::show`], also when the task panics.
 struct Shown<'a> {
     local: &'a Local,
+    run: BegunRun,
     outer: u64,
 }
 
@@ -615,6 +638,7 @@ impl Drop for Shown<'_> {
     fn drop(&mut self) {
         self.local.depth.set(self.local.depth.get() - 1);
         self.local.worker.set_current_task(self.outer);
+        self.local.stopwatch.end(self.run);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::interrupt::{self, ThreadContext};
 use crate::sync::{Deadline, Mutex, model, thread};
 use crate::task::{Sources, Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
+use crate::times::Times;
 
 /// Creates a pool whose idle workers retire after `keep_alive`.
 fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
@@ -32,6 +33,7 @@ fn shared(parallelism: usize, keep_alive: Duration) -> Arc<Shared> {
         prepare: None,
         hooks: None,
         sources: Sources::default(),
+        times: Times::Off,
         run_worker: worker::run,
     };
     Shared::new(config, parallelism)

@@ -5,13 +5,17 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crossbeam_utils::CachePadded;
+
 use super::deque::Stealer;
 use super::job::{JobRef, Work};
 use super::task_counts::{TaskCounters, TaskCounts};
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::thread::{self, Thread};
 use crate::task::TaskId;
+use crate::times::{Activity, SharedActivity};
 
 /// The list of workers, and the steals of retired ones.
 pub(super) struct Roster {
@@ -144,6 +148,10 @@ pub(super) struct WorkerInfo {
     pub(super) index: usize,
     pub(super) stealer: Stealer<Work>,
     context: OnceLock<Arc<ThreadContext>>,
+    /// Has the name of its thread.
+    thread: OnceLock<Thread>,
+    /// What it does.
+    pub(super) activity: SharedActivity,
     /// The id of the task that it runs; zero for none, or if its deque holds older work. A hint.
     current_task: AtomicU64,
     /// How much work it has run that others had submitted or forked.
@@ -160,6 +168,8 @@ impl WorkerInfo {
             index,
             stealer,
             context: OnceLock::new(),
+            thread: OnceLock::new(),
+            activity: Arc::new(CachePadded::new(Activity::default())),
             current_task: AtomicU64::new(0),
             steals: AtomicU64::new(0),
             tasks: TaskCounters::default(),
@@ -200,6 +210,16 @@ impl WorkerInfo {
     /// Sets the context of its thread, by which it is unparked and interrupted.
     pub(super) fn set_context(&self, context: Arc<ThreadContext>) {
         let _ = self.context.set(context);
+    }
+
+    /// Sets the current thread as the one that runs it.
+    pub(super) fn set_thread(&self) {
+        let _ = self.thread.set(thread::current());
+    }
+
+    /// Returns the name of its thread, if it has one.
+    pub(super) fn thread_name(&self) -> Option<&str> {
+        self.thread.get()?.name()
     }
 
     /// Returns whether this is a worker, and not a thread from outside that temporarily runs work.

@@ -15,12 +15,13 @@ use super::state::{self, Census, RunState, State};
 use super::timer_service::PoolTimers;
 use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error};
 use crate::hooks::Hooks;
-use crate::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
 use crate::task::{Cancellation, Failure, Prepare, Sources, Task};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
+use crate::times::{Times, Tracker};
 use crate::unwind::{discard, ignore_panic};
 
 /// A function that is called with the failure of a task that has no handle.
@@ -52,6 +53,8 @@ pub(super) struct Config {
     pub(super) hooks: Option<PoolHooks>,
     /// What travels with jobs and forks; with submissions it does by `prepare`.
     pub(super) sources: Sources,
+    /// Whether tasks are timed.
+    pub(super) times: Times,
     pub(super) run_worker: RunWorker,
 }
 
@@ -65,6 +68,10 @@ pub(super) struct Shared {
     /// A copy of [`State::run_state`], written under its lock, for readers without it.
     run_state: AtomicU8,
     pub(super) termination: Termination,
+    /// How long tasks wait and run.
+    pub(super) tracker: Tracker,
+    /// Tasks that were not accepted.
+    rejections: AtomicU64,
     /// The threads that could not be created.
     pub(super) refusals: Refusals,
     pub(super) clock: Clock,
@@ -121,6 +128,8 @@ impl Shared {
     pub(super) fn new(config: Config, parallelism: usize) -> Arc<Self> {
         let census = Census::new(parallelism, config.max_spares);
         Arc::new(Self {
+            tracker: Tracker::new(config.times),
+            rejections: AtomicU64::new(0),
             config,
             roster: Roster::new(),
             sleep: Sleep::new(&census),
@@ -224,13 +233,23 @@ impl Shared {
         self.roster.snapshot().steal(0)
     }
 
-    /// Records the time of submission on the task, if the hooks want times; else reads no clock.
+    /// Records the time of submission on the task, if the hooks want times or its wait is timed; else reads
+    /// no clock.
     #[inline]
     pub(super) fn record_submission_time(&self, task: Task) -> Task {
-        match &self.config.hooks {
-            Some(hooks) if hooks.takes_times => task.set_queued_at(self.clock.now(), 1),
-            _ => task,
-        }
+        let hooks = self.config.hooks.as_ref();
+        let is_wanted = hooks.is_some_and(|hooks| hooks.takes_times);
+        self.tracker.record_submission(task, &self.clock, is_wanted)
+    }
+
+    /// Counts a task that was not accepted.
+    pub(super) fn count_rejection(&self) {
+        self.rejections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many tasks were not accepted.
+    pub(super) fn rejections(&self) -> u64 {
+        self.rejections.load(Ordering::Relaxed)
     }
 
     /// Calls the uncaught handler with a failure that no handle receives.

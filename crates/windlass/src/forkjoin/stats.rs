@@ -1,14 +1,23 @@
 //! A snapshot of the figures of a fork-join pool.
 
 use std::io;
+use std::sync::Arc;
 
 use super::roster::WorkerInfo;
 use super::shared::Shared;
+use super::state::RunState;
+use crate::executor::{PoolState, RunningTask};
+use crate::task::nanos;
+use crate::times::{Histogram, TaskTimes};
 
 /// A snapshot of the figures of a fork-join pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkJoinStats {
+    /// The name of the pool.
+    pub name: Arc<str>,
+    /// The state of the pool.
+    pub state: PoolState,
     /// How many workers run at a time.
     pub parallelism: usize,
     /// Workers that exist or are being started.
@@ -33,6 +42,8 @@ pub struct ForkJoinStats {
     pub queued_submission_count: usize,
     /// Scheduled tasks that are not yet due.
     pub delayed_task_count: usize,
+    /// Tasks that were not accepted: the pool was shut down, or had no worker and no thread could be created.
+    pub rejected_count: u64,
     /// Submitted tasks that were accepted and then cancelled, because no worker was left and no thread
     /// could be created.
     pub abandoned_task_count: u64,
@@ -44,6 +55,17 @@ pub struct ForkJoinStats {
     /// Closures of `install`, `join`, `scope` and `invoke` that ran on the calling thread, because the pool
     /// had ended or no worker would have run them.
     pub caller_run_count: u64,
+    /// How long tasks waited, from when they were submitted or forked; scheduled tasks from when they were due.
+    /// Empty if the pool [takes no times](crate::pool::Times::Off).
+    ///
+    /// Tasks that were cancelled before they started, or found done, are not among them, nor are the closures
+    /// of `join` and `scope`.
+    pub wait_times: Histogram,
+    /// How long tasks ran, hooks and what they ran while they waited included. Empty if the pool takes no
+    /// times.
+    pub run_times: Histogram,
+    /// The times of tasks that have a name, by name.
+    pub task_times: Vec<TaskTimes>,
     /// The figures of each worker that there is now, and of each thread from outside that runs work of the pool.
     pub workers: Vec<ForkJoinWorker>,
 }
@@ -91,12 +113,38 @@ impl ForkJoinWorker {
 }
 
 impl Shared {
+    /// Returns what each worker does, and each thread from outside that runs tasks of the pool.
+    pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
+        let now = nanos(self.clock.now());
+        let workers = self.roster.snapshot();
+        let running = workers
+            .iter()
+            .filter_map(|worker| RunningTask::of(&worker.activity, now, worker.thread_name()));
+        let running = running.collect();
+        // Those that begin from now on have an exact time.
+        self.tracker.run.time_all(now);
+        running
+    }
+
+    /// Returns the figures of the pool with its times.
+    pub(super) fn stats_with_times(&self) -> ForkJoinStats {
+        let mut stats = self.stats();
+        let totals = self.tracker.registry.totals();
+        stats.wait_times = totals.wait_times;
+        stats.run_times = totals.run_times;
+        stats.task_times = totals.named;
+        stats
+    }
+
+    /// Returns the figures of the pool, without its times.
     pub(super) fn stats(&self) -> ForkJoinStats {
         let state = self.lock();
         let census = &state.census;
         let tasks = self.roster.task_counts();
         let active = census.live - census.sleeping.len();
         ForkJoinStats {
+            name: Arc::clone(&self.config.name),
+            state: PoolState::from(state.run_state),
             parallelism: census.parallelism,
             pool_size: census.live,
             active_thread_count: active,
@@ -108,16 +156,30 @@ impl Shared {
             queued_task_count: self.roster.snapshot().queued(),
             queued_submission_count: state.injector.len(),
             delayed_task_count: self.timers.get().map_or(0, |timers| timers.delayed()),
+            rejected_count: self.rejections(),
             abandoned_task_count: state.abandoned,
             refused_thread_count: self.refusals.count(),
             last_refusal: self.refusals.last(),
             caller_run_count: state.caller_runs,
+            wait_times: Histogram::default(),
+            run_times: Histogram::default(),
+            task_times: Vec::new(),
             workers: self
                 .roster
                 .snapshot()
                 .iter()
                 .map(ForkJoinWorker::of)
                 .collect(),
+        }
+    }
+}
+
+impl From<RunState> for PoolState {
+    fn from(state: RunState) -> Self {
+        match state {
+            RunState::Running => Self::Running,
+            RunState::Shutdown | RunState::Stop => Self::ShuttingDown,
+            RunState::Terminated => Self::Terminated,
         }
     }
 }

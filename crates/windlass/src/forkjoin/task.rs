@@ -15,6 +15,7 @@ use super::worker;
 use crate::sync::Deadline;
 use crate::task::{Sources, Task, TaskHandle};
 use crate::thread_factory::DefaultThreadFactory;
+use crate::times::Times;
 
 /// A computation that splits itself into smaller ones.
 ///
@@ -67,6 +68,7 @@ impl<'a> Cx<'a> {
         K::Output: 'static,
     {
         let (task, handle) = forkable(&self.local.shared, task);
+        let task = self.local.shared.record_submission_time(task);
         self.local.push(Work::task(task));
         ForkHandle::new(handle, Arc::clone(&self.local.shared))
     }
@@ -175,6 +177,7 @@ fn compute_alone<K: RecursiveTask>(task: K) -> K::Output {
         prepare: None,
         hooks: None,
         sources: Sources::default(),
+        times: Times::Off,
         run_worker: worker::run,
     };
     Shared::new(config, 0).as_helper(|local| task.compute(&Cx::new(local)))

@@ -20,6 +20,7 @@ use crate::task::with_wait_helper;
 pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) {
     shared.clock.adopt();
     worker.set_context(ThreadContext::current());
+    worker.set_thread();
     let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
     let search = Search::begun(shared);
@@ -42,7 +43,9 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
                 run_and_count(submission, TaskPolicy::Run);
             } else if !spin.finds(&search, || shared.submission_count() != submitted) {
                 local.forget_victims();
-                match sleep_or_retire(shared, worker, &search) {
+                let idle = sleep_or_retire(shared, worker, &search);
+                local.stopwatch.wait_ended(&local.context);
+                match idle {
                     Idle::Run(submission) => {
                         spin.submissions += 1;
                         run_and_count(submission, TaskPolicy::Run);

@@ -14,6 +14,7 @@
 
 mod fairness;
 mod fork_join;
+mod groups;
 mod queues;
 mod room;
 mod scheduled;
@@ -21,7 +22,10 @@ mod shutdown;
 mod thread_pools;
 mod waits;
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use crate::executor::{Executor, ExecutorService};
 use crate::forkjoin::ForkJoinPool;
@@ -224,6 +228,37 @@ impl Rendezvous {
         while *here < self.size {
             here = self.complete.wait(here);
         }
+    }
+}
+
+/// The waker of a thread of the model.
+#[derive(Default)]
+struct Signal {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        *self.is_set.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Polls the future until it is ready; waits for its waker in between.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let signal = Arc::new(Signal::default());
+    let waker = Waker::from(Arc::clone(&signal));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let mut is_set = signal.is_set.lock();
+        while !*is_set {
+            is_set = signal.changed.wait(is_set);
+        }
+        *is_set = false;
     }
 }
 

@@ -1,46 +1,15 @@
 //! Submissions that await room, racing with workers, with each other and with the end of the pool.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
-use super::{Ledger, Rendezvous, producers, spawn};
+use super::{Ledger, Rendezvous, block_on, producers, spawn};
 use crate::executor::ExecutorService;
 use crate::pool::{Builder, ThreadPoolExecutor};
 use crate::queue::{LinkedBlockingQueue, ResizableBlockingQueue, SynchronousQueue};
-use crate::sync::{Condvar, Mutex, model};
-
-/// The waker of a thread of the model.
-#[derive(Default)]
-struct Signal {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Wake for Signal {
-    fn wake(self: Arc<Self>) {
-        *self.is_set.lock() = true;
-        self.changed.notify_all();
-    }
-}
-
-/// Polls the future until it is ready; waits for its waker in between.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let signal = Arc::new(Signal::default());
-    let waker = Waker::from(Arc::clone(&signal));
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        let mut is_set = signal.is_set.lock();
-        while !*is_set {
-            is_set = signal.changed.wait(is_set);
-        }
-        *is_set = false;
-    }
-}
+use crate::sync::model;
 
 fn one_worker() -> Builder {
     ThreadPoolExecutor::builder()

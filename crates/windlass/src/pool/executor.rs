@@ -260,7 +260,13 @@ impl ThreadPoolExecutor {
     /// Sets the handler of tasks that the pool cannot accept.
     #[doc(alias = "setRejectedExecutionHandler")]
     pub fn set_rejection_handler(&self, handler: impl RejectedExecutionHandler + 'static) {
-        self.shared().handler.set(rejection::shared(handler));
+        let (shared, handler) = (self.shared(), rejection::shared(handler));
+        let former = shared.settings.exclusively(|| {
+            let former = shared.handler.with(Arc::clone);
+            shared.handler.set(handler);
+            former
+        });
+        drop(former);
     }
 
     /// Sets the capacity of the queue, if the queue supports it; returns the former one.
@@ -269,8 +275,10 @@ impl ThreadPoolExecutor {
     ///
     /// [`CapacityError`]: the queue's bound is fixed, or the new one is zero.
     pub fn set_queue_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
-        let former = self.shared().queue.set_capacity(capacity)?;
-        self.shared().nudge_blocked();
+        let shared = self.shared();
+        let set = || shared.queue.set_capacity(capacity);
+        let former = shared.settings.exclusively(set)?;
+        shared.nudge_blocked();
         Ok(former)
     }
 

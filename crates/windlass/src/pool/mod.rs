@@ -56,10 +56,12 @@ mod stats;
 mod submit_async;
 mod task_count;
 mod times;
+mod turn;
 mod waits;
 mod work_queue;
 mod worker;
 
+pub use crate::executor::PoolState;
 pub use crate::hooks::{Hooks, Outcome, TaskInfo};
 pub use crate::times::{Histogram, TaskTimes, Times};
 pub use advice::SizeAdvice;
@@ -75,7 +77,7 @@ pub use rejection::{
     RejectedExecutionHandler, Saturated,
 };
 pub use shared::NestedWaits;
-pub use stats::{PoolState, PoolStats};
+pub use stats::PoolStats;
 pub use submit_async::SubmitAsync;
 
 pub(crate) use admission::NotAdmitted;

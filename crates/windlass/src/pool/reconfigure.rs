@@ -188,14 +188,26 @@ impl From<CapacityError> for ReconfigureError {
 
 impl Shared {
     /// Changes several settings, or none.
-    ///
-    /// The queue may be the user's, so its capacity is set without a lock: after the other settings were
-    /// found valid, and before they are changed. Only if another thread has made them invalid in between
-    /// is the capacity set back.
     pub(crate) fn reconfigure(
         self: &Arc<Self>,
         patch: Patch,
     ) -> Result<Reconfigured, ReconfigureError> {
+        let apply = || self.apply(&patch);
+        let (former, reverting) = self.settings.exclusively(apply)?;
+        let warnings = self.warnings(patch.chosen());
+        self.settings_changed(former);
+        Ok(Reconfigured {
+            former: reverting,
+            warnings,
+        })
+    }
+
+    /// Sets all values of the patch, or none; returns the former settings, and the patch that reverts this
+    /// one. No other thread changes settings meanwhile.
+    ///
+    /// The capacity is set after the other settings were found valid, and before they are changed: the queue
+    /// may refuse it. Only if the queue itself has made them invalid is it set back.
+    fn apply(&self, patch: &Patch) -> Result<(SettingsSnapshot, Patch), ReconfigureError> {
         let mut planned = self.settings.snapshot();
         patch.apply_to(&mut planned);
         planned.check()?;
@@ -218,7 +230,6 @@ impl Shared {
             self.handler.set(handler);
             former
         });
-        let warnings = self.warnings(patch.chosen());
         let reverting = Patch {
             core: patch.core.map(|_| former.core),
             maximum: patch.maximum.map(|_| former.maximum),
@@ -227,11 +238,7 @@ impl Shared {
             capacity: former_capacity,
             handler: former_handler,
         };
-        self.settings_changed(former);
-        Ok(Reconfigured {
-            former: reverting,
-            warnings,
-        })
+        Ok((former, reverting))
     }
 
     /// Returns which of the chosen settings can have no effect.
@@ -269,5 +276,43 @@ impl Shared {
                 break;
             }
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod models {
+    use super::Patch;
+    use crate::pool::ThreadPoolExecutor;
+    use crate::queue::ResizableBlockingQueue;
+    use crate::sync::{model, thread};
+
+    /// Another thread lowers the maximum, which makes the patch invalid, and then sets the capacity itself:
+    /// whichever comes first, that capacity stays.
+    ///
+    /// WL-251
+    #[test]
+    fn a_change_that_fails_leaves_what_another_thread_has_set() {
+        model(|| {
+            let queue = ResizableBlockingQueue::with_capacity(10).unwrap();
+            let pool = ThreadPoolExecutor::builder()
+                .core_pool_size(1)
+                .maximum_pool_size(4)
+                .work_queue(queue)
+                .build()
+                .unwrap();
+            let theirs = pool.clone();
+            let other = thread::Builder::new().spawn(move || {
+                let is_lowered = theirs.set_maximum_pool_size(2).is_ok();
+                theirs.set_queue_capacity(30).unwrap();
+                is_lowered
+            });
+            let patch = Patch::new().core_pool_size(3).queue_capacity(20);
+            let is_changed = pool.reconfigure(patch).is_ok();
+            let is_lowered = other.unwrap().join().unwrap();
+            assert!(is_changed ^ is_lowered);
+            assert_eq!(pool.queue().remaining_capacity(), Some(30));
+            let sizes = (pool.core_pool_size(), pool.maximum_pool_size());
+            assert_eq!(sizes, if is_changed { (3, 4) } else { (1, 2) });
+        });
     }
 }

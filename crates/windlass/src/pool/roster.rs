@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::Thread;
 use crate::task::Task;
-use crate::times::{Activity, Running};
+use crate::times::{Activity, SharedActivity};
 
 /// One worker; shared by the pool and the worker's thread.
 #[derive(Debug)]
@@ -28,9 +28,7 @@ pub(crate) struct Worker {
     /// roster's lock.
     added: AtomicBool,
     /// What it does, and how many tasks it has completed. Written by its thread.
-    pub(crate) activity: CachePadded<Activity>,
-    /// The run that was last seen, and when it was first seen, as a timestamp; for pools that time nothing.
-    seen: Mutex<(u64, u64)>,
+    pub(crate) activity: SharedActivity,
 }
 
 /// The thread of a worker.
@@ -100,8 +98,7 @@ impl Worker {
             }),
             thread: Mutex::new(None),
             added: AtomicBool::new(false),
-            activity: CachePadded::new(Activity::default()),
-            seen: Mutex::default(),
+            activity: Arc::new(CachePadded::new(Activity::default())),
         })
     }
 
@@ -162,15 +159,6 @@ impl Worker {
     pub(crate) fn thread_name(&self) -> Option<String> {
         let thread = self.thread.lock().clone()?;
         thread.thread.name().map(str::to_owned)
-    }
-
-    /// Returns when this run was first seen, as a timestamp: now, unless it was seen before.
-    pub(crate) fn first_seen(&self, running: &Running, now: u64) -> u64 {
-        let mut seen = self.seen.lock();
-        if seen.0 != running.run {
-            *seen = (running.run, now);
-        }
-        seen.1
     }
 
     /// Returns whether it has not taken the task it was created for.
@@ -357,6 +345,37 @@ impl Roster {
     /// Returns the workers that have a thread.
     pub(crate) fn present(&self) -> Vec<Arc<Worker>> {
         self.workers.lock().present.clone()
+    }
+}
+
+#[cfg(test)]
+mod models {
+    use std::sync::Arc;
+
+    use super::Roster;
+    use crate::sync::{Mutex, model, thread};
+
+    /// The reader does as the figures of a pool do: the queue, then the roster.
+    #[test]
+    fn a_task_that_is_taken_to_be_run_in_place_is_never_missing() {
+        model(|| {
+            let (roster, queue) = (Arc::new(Roster::default()), Arc::new(Mutex::new(Some(()))));
+            let theirs = (Arc::clone(&roster), Arc::clone(&queue));
+            let waiting = thread::Builder::new().spawn(move || {
+                let taken = theirs.0.in_place.begin(|| theirs.1.lock().take());
+                assert!(taken.is_some());
+                theirs.0.in_place.end();
+            });
+            let queued = u64::from(queue.lock().is_some());
+            let seen = roster.snapshot();
+            assert!(seen.begun() + queued + seen.searching as u64 >= 1);
+            assert!(seen.completed <= 1);
+            waiting.unwrap().join().unwrap();
+            assert_eq!(
+                (roster.snapshot().begun(), roster.snapshot().completed),
+                (1, 1)
+            );
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::config_error::ConfigError;
-
+use super::turn::Turn;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -33,11 +33,13 @@ impl SettingsSnapshot {
     }
 }
 
-/// The current values. Writers hold a lock, so that each change is checked against all values.
+/// The current values. Writers take [turns](Turn), so that each change is checked against all values.
 /// [`Settings::snapshot`] returns the values of one change; a reader of a single one takes no notice of the
 /// others. Workers and blocked submitters are nudged after a change that concerns them, and read again.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    turn: Turn,
+    /// Held while the values are written.
     writing: Mutex<()>,
     /// The number of changes, twice, plus one during a change.
     version: AtomicU64,
@@ -52,6 +54,7 @@ impl Settings {
     pub(crate) fn new(values: SettingsSnapshot) -> Result<Self, ConfigError> {
         let values = values.check()?;
         Ok(Self {
+            turn: Turn::default(),
             writing: Mutex::new(()),
             version: AtomicU64::new(0),
             core: AtomicUsize::new(values.core),
@@ -101,8 +104,20 @@ impl Settings {
         }
     }
 
+    /// Runs `f` while no other thread changes a setting. It may change settings itself.
+    pub(crate) fn exclusively<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.turn.take(f)
+    }
+
     /// Changes the values; returns the former ones.
     pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut SettingsSnapshot),
+    ) -> Result<SettingsSnapshot, ConfigError> {
+        self.exclusively(|| self.write(change))
+    }
+
+    fn write(
         &self,
         change: impl FnOnce(&mut SettingsSnapshot),
     ) -> Result<SettingsSnapshot, ConfigError> {

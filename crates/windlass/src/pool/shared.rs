@@ -20,7 +20,7 @@ use crate::hooks::Hooks;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Prepare, Task, TimerOwner, nanos};
+use crate::task::{Failure, Prepare, Task, TimerOwner};
 use crate::termination::Termination;
 use crate::thread_factory::ThreadFactory;
 use crate::times::{Times, Tracker};
@@ -227,20 +227,8 @@ impl Shared {
     /// Records the time of submission on the task, if the hooks want times or its wait is timed; else reads
     /// no clock.
     pub(crate) fn record_submission_time(&self, task: Task) -> Task {
-        if self.options.takes_times {
-            return task.set_queued_at(self.clock.now(), 1);
-        }
-        let sampler = &self.tracker.submitted;
-        let Some(weight) = sampler.weight(task.id()) else {
-            return task;
-        };
-        // A task with a timer waits from when it is due.
-        if task.timer().is_some() {
-            return task;
-        }
-        let now = self.clock.now();
-        sampler.record(nanos(now));
-        task.set_queued_at(now, weight)
+        let is_wanted = self.options.takes_times;
+        self.tracker.record_submission(task, &self.clock, is_wanted)
     }
 
     /// Calls the uncaught handler with a failure that no handle receives.

@@ -146,31 +146,45 @@ impl BlockingQueue<Task> for ShedQueue {
 
 #[cfg(all(test, not(loom)))]
 mod models {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use crate::executor::ExecutorService;
     use crate::pool::{Codel, ThreadPoolExecutor};
     use crate::submit::Submit;
-    use crate::sync::model;
+    use crate::sync::clock::TestClock;
+    use crate::sync::{Condvar, Mutex, model};
     use crate::task::Cancellation;
 
-    /// A pool that sheds whatever it may.
+    /// A pool that sheds whatever it may, and whose worker is busy for longer than tasks may wait.
     ///
     /// WL-191
     #[test]
     fn each_task_is_served_or_shed_and_the_last_one_is_served() {
         model(|| {
-            let pool = ThreadPoolExecutor::builder()
-                .core_pool_size(1)
-                .shed(Codel::new(Duration::ZERO, Duration::ZERO))
-                .build()
-                .unwrap();
+            let clock = TestClock::new();
+            let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+            let builder = builder.shed(Codel::new(Duration::ZERO, Duration::ZERO));
+            let pool = clock.enter(|| builder.build().unwrap());
+            let gate = Arc::new((Mutex::new(false), Condvar::new()));
+            let theirs = Arc::clone(&gate);
+            let busy = pool.submit(move || {
+                let mut is_open = theirs.0.lock();
+                while !*is_open {
+                    is_open = theirs.1.wait(is_open);
+                }
+            });
             let handles = [1, 2, 3].map(|number| pool.submit(move || number).unwrap());
+            clock.advance(Duration::from_secs(1));
+            *gate.0.lock() = true;
+            gate.1.notify_all();
             pool.close();
+            busy.unwrap().join().unwrap();
             let shed = handles.iter().filter_map(|handle| handle.cancellation());
             let shed: Vec<_> = shed.collect();
             assert!(shed.iter().all(|reason| *reason == Cancellation::Shed));
             assert_eq!(pool.stats().shed_task_count, shed.len() as u64);
+            assert!(!shed.is_empty());
             let [_, _, last] = handles;
             assert_eq!(last.join().unwrap(), 3);
         });

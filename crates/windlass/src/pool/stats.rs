@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::ctl::RunState;
 use super::shared::Shared;
+use crate::executor::PoolState;
 use crate::times::{Histogram, TaskTimes};
 
 /// A snapshot of the figures of a pool.
@@ -90,28 +91,6 @@ pub struct PoolStats {
     pub run_times: Histogram,
     /// The times of tasks that have a name, by name.
     pub task_times: Vec<TaskTimes>,
-}
-
-/// The state of a pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum PoolState {
-    /// Accepts tasks.
-    Running,
-    /// Accepts no tasks; some may still run.
-    ShuttingDown,
-    /// No task runs any more, and no worker is left.
-    Terminated,
-}
-
-impl fmt::Display for PoolState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Running => "Running",
-            Self::ShuttingDown => "Shutting down",
-            Self::Terminated => "Terminated",
-        })
-    }
 }
 
 impl fmt::Display for PoolStats {

@@ -1,149 +1,9 @@
-//! When tasks are timed, and what each worker does right now.
+//! The times of a pool, and what each worker does right now.
 
-use std::sync::Arc;
-
-use super::roster::Worker;
 use super::shared::Shared;
 use super::stats::PoolStats;
 use crate::executor::RunningTask;
-use crate::interrupt::ThreadContext;
-use crate::sync::clock::{self, Clock};
-use crate::sync::thread_cpu_time;
-use crate::task::{Task, instant, nanos};
-use crate::times::{BETWEEN, Recorder, Sample, Sampler, Writer};
-
-/// What a worker times its tasks with. Only its thread uses it.
-#[derive(Debug)]
-pub(super) struct Stopwatch<'a> {
-    sampler: &'a Sampler,
-    activity: Writer<'a>,
-    recorder: Recorder<'a>,
-    /// The run that is timed.
-    timed: Timed,
-    /// When the processor time is read next, as a timestamp; never on a test clock, which it has nothing
-    /// to do with.
-    next_cpu: u64,
-}
-
-/// The start of a run that is timed.
-#[derive(Debug, Default)]
-struct Timed {
-    /// As a timestamp.
-    start: u64,
-    /// How many tasks it stands for.
-    weight: u64,
-    wait: Option<Sample>,
-    name: Option<Arc<str>>,
-    /// The processor time at the start, if it is measured.
-    cpu: Option<u64>,
-}
-
-impl<'a> Stopwatch<'a> {
-    pub(super) fn new(pool: &'a Shared, worker: &'a Worker) -> Self {
-        let stopwatch = Self {
-            sampler: &pool.tracker.run,
-            activity: worker.activity.writer(),
-            recorder: pool.tracker.registry.recorder(),
-            timed: Timed::default(),
-            next_cpu: if Clock::is_system() { 0 } else { u64::MAX },
-        };
-        stopwatch.read_clock();
-        stopwatch
-    }
-
-    /// Publishes which task begins; returns whether it is timed.
-    #[inline]
-    pub(super) fn begin(&mut self, task: &Task) -> bool {
-        let name = task.shared_name();
-        if let Some(name) = name {
-            self.activity.set_name(name);
-        }
-        let weight = self.sampler.weight(task.id());
-        if let Some(weight) = weight {
-            self.start(task, name, weight);
-        }
-        self.activity.begin(task.id());
-        weight.is_some()
-    }
-
-    /// Publishes that the task has ended.
-    #[inline]
-    pub(super) fn end(&mut self, is_timed: bool) {
-        self.activity.end();
-        if is_timed {
-            self.stop();
-        }
-    }
-
-    #[cold]
-    fn start(&mut self, task: &Task, name: Option<&Arc<str>>, weight: u64) {
-        let start = nanos(clock::now());
-        self.activity.set_since(start);
-        let queued = match task.timer() {
-            Some(timer) => Some((timer.place().due(), 1)),
-            None => task.stamp().map(|stamp| (stamp.nanos(), stamp.weight())),
-        };
-        self.timed = Timed {
-            start,
-            weight,
-            wait: queued.map(|(queued, picked)| Sample {
-                nanos: start.saturating_sub(queued),
-                weight: weight.max(picked),
-            }),
-            name: name.cloned(),
-            cpu: self.read_cpu(start),
-        };
-    }
-
-    #[cold]
-    fn stop(&mut self) {
-        let now = nanos(clock::now());
-        self.activity.set_since(now);
-        let Timed {
-            start,
-            weight,
-            wait,
-            ref name,
-            cpu,
-        } = self.timed;
-        let run = Sample {
-            nanos: now.saturating_sub(start),
-            weight,
-        };
-        self.recorder.record(name.as_ref(), wait, run);
-        if let (Some(before), Some(after)) = (cpu, cpu.and_then(|_| thread_cpu_time())) {
-            let computed = after.saturating_sub(before);
-            self.recorder.record_compute(run.nanos, computed);
-        }
-        self.sampler.record(now);
-    }
-
-    /// Reads the processor time, unless it was read a short time ago.
-    fn read_cpu(&mut self, now: u64) -> Option<u64> {
-        if now < self.next_cpu {
-            return None;
-        }
-        self.next_cpu = now.saturating_add(BETWEEN);
-        thread_cpu_time()
-    }
-
-    /// Reads the clock after a long wait for a task, so that the time of the wait does not count as that
-    /// of an untimed task after it. A wait without parking is short.
-    #[cold]
-    pub(super) fn wait_ended(&self, me: &ThreadContext) {
-        if me.take_has_parked() {
-            self.read_clock();
-        }
-    }
-
-    fn read_clock(&self) {
-        if !self.sampler.is_off() && self.sampler.every() > 1 {
-            let now = nanos(clock::now());
-            self.activity.set_since(now);
-            self.sampler.record_wait(now);
-        }
-    }
-}
+use crate::task::nanos;
 
 impl Shared {
     /// Returns what each worker does.
@@ -151,15 +11,8 @@ impl Shared {
         let workers = self.roster.present();
         let now = nanos(self.clock().now());
         let running = workers.iter().filter_map(|worker| {
-            let running = worker.activity.running()?;
-            let since = match running.since {
-                0 => worker.first_seen(&running, now),
-                since => since,
-            };
             let thread = worker.thread_name();
-            let since = instant(since);
-            let task = RunningTask::new(running.task, running.name, since, thread.as_deref());
-            Some(task)
+            RunningTask::of(&worker.activity, now, thread.as_deref())
         });
         let running = running.collect();
         // Those that begin from now on have an exact time.

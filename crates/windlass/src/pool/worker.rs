@@ -7,10 +7,10 @@ use super::ctl::CtlSnapshot;
 use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
-use super::times::Stopwatch;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::task::{Failure, RunOutcome, Task};
+use crate::times::Stopwatch;
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -28,7 +28,7 @@ const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 /// Runs tasks until there is a reason to end.
 pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = ThreadContext::current();
-    let mut stopwatch = Stopwatch::new(pool, worker);
+    let stopwatch = Stopwatch::new(&pool.tracker, &worker.activity, pool.clock());
     let mut retirements = worker.retirements;
     let mut task = worker.take_first();
     loop {
@@ -39,7 +39,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
         if task.is_none() {
             return Retire::Done;
         }
-        match run_task(pool, &mut stopwatch, &me, &mut task) {
+        match run_task(pool, &stopwatch, &me, &mut task) {
             Ok(requested) => retirements = requested,
             Err(failure) => return Retire::Failed(failure),
         }
@@ -50,7 +50,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
             if task.is_none() {
                 break;
             }
-            match run_task(pool, &mut stopwatch, &me, &mut task) {
+            match run_task(pool, &stopwatch, &me, &mut task) {
                 Ok(requested) => retirements = requested,
                 Err(failure) => return Retire::Failed(failure),
             }
@@ -65,7 +65,7 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
 #[inline]
 fn run_task(
     pool: &Shared,
-    stopwatch: &mut Stopwatch<'_>,
+    stopwatch: &Stopwatch,
     me: &ThreadContext,
     task: &mut Option<Task>,
 ) -> Result<u64, Failure> {
@@ -77,13 +77,13 @@ fn run_task(
     let Some(next) = task.as_ref() else {
         return Ok(pool.retirements());
     };
-    let timed = stopwatch.begin(next);
+    let begun = stopwatch.begin(next);
     let ended = match &pool.options.hooks {
         None => run_plain(task),
         Some(hooks) => run_hooked(task, &**hooks, pool.options.takes_times),
     };
     let retirements = pool.retirements();
-    stopwatch.end(timed);
+    stopwatch.end(begun);
     match ended {
         RunEnd::Ended | RunEnd::Skipped => {}
         failed => handle_failure(pool, me, failed)?,

@@ -152,6 +152,9 @@ pub trait Submit: Executor {
     /// assert_eq!(counts, [5, 24]);
     /// ```
     ///
+    /// A [`ForkJoinPool`](crate::ForkJoinPool) has a [`scope`](crate::ForkJoinPool::scope) of its own, whose
+    /// closures are no tasks; there this one is `pool.group().scope(…)`.
+    ///
     /// # Panics
     ///
     /// If the body panics; or if a closure does and nobody has seen its failure.

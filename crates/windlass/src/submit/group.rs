@@ -80,9 +80,9 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
     /// as [`TimedOut`](crate::task::Cancellation::TimedOut), and interrupted if they run; later ones are
     /// cancelled at once.
     ///
-    /// Waits in the body of the scope observe it: for a handle, by [`Scope::join`], and at the end of the
-    /// scope. A task whose turn comes after it does not start. No wait ends before the closures of the
-    /// scope do: a task that ignores its interrupt holds the scope up.
+    /// That happens when the time is up, whatever the body of the scope does meanwhile: a handle that is
+    /// awaited ends, too. A task whose turn comes after it does not start. The scope does not end before its
+    /// closures do: a task that ignores its interrupt holds it up.
     #[doc(alias = "withTimeout")]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -130,7 +130,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         let members = Members::new(self.policy, self.deadline());
-        let _links = self.link(&members);
+        let (_links, _alarm) = (self.link(&members), members.set_alarm());
         scope::run(&self.executor, &members, body)
     }
 
@@ -190,6 +190,7 @@ impl<'env, E: Executor + ?Sized> TaskGroup<'env, E> {
         let limit = self.in_flight.unwrap_or_else(default).max(1);
         let members = Members::new(JoinPolicy::FailFast, self.deadline());
         let (items, _links) = (items.into_iter(), self.link(&members));
+        let _alarm = members.set_alarm();
         scope::run(&self.executor, &members, |s| map(s, items, limit, f))
     }
 

@@ -7,13 +7,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Deadline, Mutex};
 use crate::task::{
-    CancelMode, Cancellation, ExecutionError, Failure, Handle, Helpers, TaskControl, TaskState,
+    Alarm, CancelMode, Cancellation, ExecutionError, Failure, Handle, Helpers, TaskControl,
+    TaskState, TimeUp,
 };
 use crate::unwind::ignore_panic;
 
@@ -164,6 +165,15 @@ impl Members {
         self.deadline
     }
 
+    /// Lets the deadline, if there is one, cancel the tasks until the result is dropped.
+    pub(super) fn set_alarm(self: &Arc<Self>) -> Option<Alarm> {
+        let Deadline::At(at) = self.deadline else {
+            return None;
+        };
+        let members: Weak<Self> = Arc::downgrade(self);
+        Some(Alarm::set(at, members))
+    }
+
     /// Counts a closure that is about to exist.
     pub(super) fn closure_created(&self) {
         // Relaxed: the caller is a closure of the scope itself, so the count is not zero meanwhile.
@@ -303,7 +313,8 @@ impl Members {
         }
     }
 
-    /// Waits until the task is done. If the deadline of the scope passes before, all tasks are cancelled.
+    /// Waits until the task is done. If the deadline of the scope passes before, all tasks are cancelled, also
+    /// if there is no timer thread.
     fn wait_for(&self, task: &TaskControl) {
         if !task.wait_to_the_end(self.deadline) {
             self.cancel(CancelMode::Interrupt, Cancellation::TimedOut);
@@ -378,6 +389,12 @@ impl Members {
             None | Some((_, Cancellation::Superseded)) => Ok(()),
             Some((_, reason)) => Err(ExecutionError::Cancelled(reason)),
         }
+    }
+}
+
+impl TimeUp for Members {
+    fn time_up(&self) {
+        self.cancel(CancelMode::Interrupt, Cancellation::TimedOut);
     }
 }
 

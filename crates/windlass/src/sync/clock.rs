@@ -73,14 +73,14 @@ impl Clock {
     }
 
     /// Returns what the layers above keep for this clock; `init` creates it on first use.
-    pub(crate) fn service<S: Any + Send + Sync>(&self, init: fn() -> Arc<S>) -> Arc<S> {
+    pub(crate) fn service<S: Any + Send + Sync>(&self, init: fn() -> Arc<S>) -> &Arc<S> {
         static OF_SYSTEM: Service = Service::new();
         let service = match self {
             Self::System => &OF_SYSTEM,
             Self::Test(clock) => &clock.0.service,
         };
-        let service = Arc::clone(service.get_or_init(|| init()));
-        let Ok(service) = service.downcast() else {
+        let service = service.get_or_init(|| Box::new(init()));
+        let Some(service) = service.downcast_ref() else {
             unreachable!("a clock has one kind of service")
         };
         service
@@ -135,7 +135,7 @@ impl UnwindSafe for TestClock {}
 impl RefUnwindSafe for TestClock {}
 
 /// A place for what a layer above keeps for a clock.
-type Service = OnceLock<Arc<dyn Any + Send + Sync>>;
+type Service = OnceLock<Box<dyn Any + Send + Sync>>;
 
 #[derive(Debug)]
 struct Shared {

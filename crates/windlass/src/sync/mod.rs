@@ -27,6 +27,7 @@ mod once_box;
 mod parallelism;
 mod parker;
 mod spin;
+pub(crate) mod timestamp;
 mod unique_id;
 
 pub(crate) use adaptive_spin::AdaptiveSpin;

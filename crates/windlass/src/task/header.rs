@@ -78,7 +78,7 @@ impl Header {
     }
 
     #[inline]
-    pub(super) fn shared_name(&self) -> Option<&Arc<str>> {
+    pub(crate) fn shared_name(&self) -> Option<&Arc<str>> {
         self.attributes()?.name.as_ref()
     }
 

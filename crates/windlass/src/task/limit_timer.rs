@@ -1,4 +1,4 @@
-//! The timers of tasks with limits, on the timer thread of their clock.
+//! The timers of tasks with limits, and alarms, on the timer thread of their clock.
 //!
 //! A task has at most one entry among the [timers](Expiry): until it starts, for the time from which on
 //! that is too late; then, if its runs have a limit, for the end of the run. Whoever ends one of the two
@@ -7,25 +7,32 @@
 //! A timer that the system has no thread for does nothing. The time is then checked only when a thread
 //! is about to start the task.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::cell_ref::Ref;
 use super::head::Head;
 use super::limits::{LimitTimes, Limits};
 use super::runnable::Untyped;
-use super::timestamp;
 use crate::expiry::{Expires, Expiry, Key};
+use crate::sync::clock::Clock;
+use crate::sync::timestamp;
 
-/// What happens to a task when its time is up.
-pub(super) struct Timeout {
-    cell: Ref<dyn Untyped>,
-    of: Phase,
+/// What happens when a time is up.
+pub(super) enum Timeout {
+    Task { cell: Ref<dyn Untyped>, of: Phase },
+    Alarm(Weak<dyn TimeUp>),
+}
+
+/// What is told by an [`Alarm`](super::alarm::Alarm).
+pub(crate) trait TimeUp: Send + Sync + 'static {
+    /// Called on the timer thread, without a lock. A panic is discarded.
+    fn time_up(&self);
 }
 
 /// What a time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// The wait for the start.
     Start,
     /// The run.
@@ -34,9 +41,16 @@ enum Phase {
 
 impl Expires for Timeout {
     fn expire(self) {
-        match self.of {
-            Phase::Start => self.cell.expire(),
-            Phase::Run => self.cell.time_out(),
+        match self {
+            Self::Task { cell, of } => match of {
+                Phase::Start => cell.expire(),
+                Phase::Run => cell.time_out(),
+            },
+            Self::Alarm(target) => {
+                if let Some(target) = target.upgrade() {
+                    target.time_up();
+                }
+            }
         }
     }
 }
@@ -89,7 +103,7 @@ pub(super) fn disarm(head: &Head) {
         return;
     };
     if let Some(at) = times.take_armed_at() {
-        let timeout = timers(times).remove(key(head, at), &times.clock);
+        let timeout = timers(&times.clock).remove(key(head, at), &times.clock);
         drop(timeout);
     }
 }
@@ -109,9 +123,9 @@ fn arm(cell: Ref<dyn Untyped>, of: Phase, at: Instant) {
     // In the precision in which it is removed.
     let at = timestamp::instant(timestamp::nanos(at));
     times.set_armed_at(at);
-    let timeout = Timeout { cell, of };
+    let timeout = Timeout::Task { cell, of };
     // Without a thread the start is checked, and nothing else.
-    let _ = timers(times).insert(key(task.head(), at), timeout, &times.clock);
+    let _ = timers(&times.clock).insert(key(task.head(), at), timeout, &times.clock);
     // A canceller that came before the entry did not find it.
     if task.head().state().is_done() {
         disarm(task.head());
@@ -122,8 +136,9 @@ fn key(head: &Head, at: Instant) -> Key {
     (at, head.header().id().as_u64())
 }
 
-fn timers(times: &LimitTimes) -> Arc<Expiry<Timeout>> {
-    times.clock.service(|| Arc::new(Expiry::new()))
+/// Returns the timers of a clock.
+pub(super) fn timers(clock: &Clock) -> &Arc<Expiry<Timeout>> {
+    clock.service(|| Arc::new(Expiry::new()))
 }
 
 #[cfg(test)]
@@ -150,7 +165,7 @@ mod models {
         let (task, handle): (Task, _) =
             limited.build_with_handle(move || runs.store(true, Ordering::Relaxed));
         let cell = handle.to_untyped();
-        let timer = thread::Builder::new().spawn(move || Timeout { cell, of }.expire());
+        let timer = thread::Builder::new().spawn(move || Timeout::Task { cell, of }.expire());
         task.run();
         let was_interrupted = ThreadContext::current().take_interrupt();
         timer.unwrap().join().unwrap();

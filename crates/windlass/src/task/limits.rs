@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::timestamp;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::{Clock, TestClock};
+use crate::sync::timestamp;
 
 /// The limits that a task was submitted with.
 #[derive(Clone, Default)]

@@ -27,7 +27,6 @@
 //   token         `CancelToken`
 //   context       what is captured at submission, and entered around the body
 //   tracing_span  the current span of `tracing` as context
-//   timestamp     times as numbers
 //   limits        how late a task may start, and how long it may run
 //   attributes    name, priority, attachment, limits, context, tokens
 //   stamp         when a task was queued
@@ -45,6 +44,7 @@
 //   head          the untyped part of a cell: state, runner, waiting
 //   cell_ref      a counted reference to a cell
 //   limit_timer   the timers of tasks with limits
+//   alarm         a time at which something else is told
 //   cell          body, then result
 //   erased        a runnable value in three words
 //   kinds         what a task can be: inline, boxed, half of a cell
@@ -68,6 +68,7 @@
 // somebody waits. A cancel that wins over a queued task takes the body out and drops it; over a running
 // one the body keeps running, and its outcome is dropped. The last reference frees the cell.
 
+mod alarm;
 mod attributes;
 mod body;
 mod builder;
@@ -108,7 +109,6 @@ mod state;
 mod task_state;
 mod timed_task;
 mod timer;
-mod timestamp;
 mod token;
 #[cfg(feature = "tracing")]
 mod tracing_span;
@@ -134,6 +134,8 @@ pub use token::CancelToken;
 #[cfg(feature = "tracing")]
 pub use tracing_span::TracingSpan;
 
+pub(crate) use crate::sync::timestamp::{instant, nanos};
+pub(crate) use alarm::Alarm;
 pub(crate) use attributes::Attributes;
 pub(crate) use body::Relay;
 pub(crate) use cell_ref::Ref;
@@ -146,6 +148,7 @@ pub(crate) use handle_methods::{
 pub(crate) use head::Head;
 pub(crate) use header::Header;
 pub(crate) use helped_wait::{Helpers, run_in_place, wake_waiters, with_wait_helper};
+pub(crate) use limit_timer::TimeUp;
 pub(crate) use limits::LimitOwner;
 #[cfg(feature = "async")]
 pub(crate) use promise::Promise;
@@ -156,7 +159,7 @@ pub(crate) use running::suspended;
 pub(crate) use state::Snapshot;
 pub(crate) use timed_task::TimedTask;
 pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerView};
-pub(crate) use timestamp::{instant, nanos};
+
 pub(crate) use token::Registration;
 pub(crate) use transition::CancelMode;
 pub(crate) use wait_helper::{Helped, WaitHelper};

@@ -20,9 +20,9 @@ use super::runnable::{RunOutcome, Runnable};
 use super::running::suspended;
 use super::stamp::Stamp;
 use super::timer::{MaybeTimer, TimerView};
-use super::timestamp;
 use super::transition::CancelMode;
 use super::wanted::Wanted;
+use crate::sync::timestamp;
 
 /// The half of a task that runs, at most once.
 ///

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::timestamp;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::timestamp;
 
 /// When a task was queued, and for how many tasks its wait stands.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::{Cancellation, Failure};
-use super::timestamp;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::timestamp;
 
 /// The time part of a cell, of a task that runs once or, with [`Repetition`], of one that repeats.
 ///

@@ -6,7 +6,10 @@
 //! that has read a word of a later run then reads a later count too. So the worker never waits, and what
 //! a reader returns was never put together from two runs.
 
+use std::cell::Cell;
 use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
 
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +26,13 @@ pub(crate) struct Activity {
     since: AtomicU64,
     /// The last run of a task with a name. Tasks without one do not take the lock.
     named: Mutex<Option<Named>>,
+    /// The run that was last seen, and when it was first seen, as a timestamp; for pools that time nothing.
+    seen: Mutex<(u64, u64)>,
 }
+
+/// An activity as a worker and its readers share it. On cache lines of its own, since it is written for
+/// each task.
+pub(crate) type SharedActivity = Arc<CachePadded<Activity>>;
 
 /// The name of the task of one run.
 #[derive(Debug)]
@@ -52,17 +61,31 @@ const TRIES: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 /// It has the count too: the worker need not read what only it writes, and loom, which keeps the last
 /// access to each atomic, sees those of the readers.
 #[derive(Debug)]
-pub(crate) struct Writer<'a> {
-    activity: &'a Activity,
-    count: u64,
+pub(crate) struct Writer {
+    activity: SharedActivity,
+    count: Cell<u64>,
 }
 
-impl Writer<'_> {
+impl Writer {
+    /// Returns what the worker writes with. Called once, before the first run.
+    pub(crate) fn new(activity: &SharedActivity) -> Self {
+        Self {
+            activity: Arc::clone(activity),
+            count: Cell::new(0),
+        }
+    }
+
+    /// Returns whether a run has begun and not ended.
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.count.get() % 2 == 1
+    }
+
     /// Sets the name of the task whose run begins next.
     #[cold]
     pub(crate) fn set_name(&self, name: &Arc<str>) {
         let named = Named {
-            count: self.count + 1,
+            count: self.count.get() + 1,
             name: Arc::clone(name),
         };
         let former = self.activity.named.lock().replace(named);
@@ -77,33 +100,26 @@ impl Writer<'_> {
 
     /// Records the start of a task.
     #[inline]
-    pub(crate) fn begin(&mut self, task: TaskId) {
+    pub(crate) fn begin(&self, task: TaskId) {
         self.activity.task.store(task.as_u64(), Ordering::Release);
         self.advance();
     }
 
     /// Records the end of a task.
     #[inline]
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&self) {
         self.advance();
     }
 
     #[inline]
-    fn advance(&mut self) {
-        self.count += 1;
-        self.activity.count.store(self.count, Ordering::Release);
+    fn advance(&self) {
+        let count = self.count.get() + 1;
+        self.count.set(count);
+        self.activity.count.store(count, Ordering::Release);
     }
 }
 
 impl Activity {
-    /// Returns what the worker writes with. Called once, before the first run.
-    pub(crate) const fn writer(&self) -> Writer<'_> {
-        Writer {
-            activity: self,
-            count: 0,
-        }
-    }
-
     /// Returns twice the number of runs that have ended, plus one during a run.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
@@ -131,6 +147,15 @@ impl Activity {
             }
         }
         None
+    }
+
+    /// Returns when this run was first seen, as a timestamp: now, unless it was seen before.
+    pub(crate) fn first_seen(&self, running: &Running, now: u64) -> u64 {
+        let mut seen = self.seen.lock();
+        if seen.0 != running.run {
+            *seen = (running.run, now);
+        }
+        seen.1
     }
 
     fn name_of(&self, run: u64) -> Option<Arc<str>> {

@@ -9,6 +9,7 @@
 //! | `mode` | whether a pool times its tasks |
 //! | `tracker` | the times of a pool |
 //! | `sampler` | which tasks are timed, so that reading the clock does not show |
+//! | `stopwatch` | what a worker times its tasks with |
 
 mod activity;
 mod compute;
@@ -18,14 +19,14 @@ mod mode;
 mod models;
 mod registry;
 mod sampler;
+mod stopwatch;
 mod tracker;
 
 pub use histogram::Histogram;
 pub use mode::Times;
 pub use registry::TaskTimes;
 
-pub(crate) use activity::{Activity, Running, Writer};
-pub(crate) use compute::{BETWEEN, ComputeTotals};
-pub(crate) use registry::{Recorder, Sample};
-pub(crate) use sampler::Sampler;
+pub(crate) use activity::{Activity, SharedActivity};
+pub(crate) use compute::ComputeTotals;
+pub(crate) use stopwatch::{BegunRun, Stopwatch};
 pub(crate) use tracker::Tracker;

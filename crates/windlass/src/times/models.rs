@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use super::activity::Activity;
+use crossbeam_utils::CachePadded;
+
+use super::activity::{Activity, SharedActivity, Writer};
 use crate::sync::{model, thread};
 use crate::task::TaskId;
 
 /// A worker runs three tasks: the first has a name, the second is timed, the third neither.
-fn work(activity: &Activity, tasks: [TaskId; 3]) {
-    let mut writer = activity.writer();
+fn work(activity: &SharedActivity, tasks: [TaskId; 3]) {
+    let writer = Writer::new(activity);
     writer.set_name(&Arc::from("first"));
     writer.set_since(1);
     writer.begin(tasks[0]);
@@ -24,7 +26,7 @@ fn work(activity: &Activity, tasks: [TaskId; 3]) {
 fn a_reader_never_sees_the_words_of_two_runs() {
     model(|| {
         let tasks = [(); 3].map(|()| TaskId::next());
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(CachePadded::new(Activity::default()));
         let worker = {
             let activity = Arc::clone(&activity);
             thread::Builder::new().spawn(move || work(&activity, tasks))

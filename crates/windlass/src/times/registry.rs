@@ -135,11 +135,11 @@ impl Registry {
     }
 
     /// Creates the recorder of a worker.
-    pub(crate) fn recorder(&self) -> Recorder<'_> {
+    pub(crate) fn recorder(self: &Arc<Self>) -> Recorder {
         let times = Arc::new(WorkerTimes::default());
         self.0.lock().present.push(Arc::clone(&times));
         Recorder {
-            registry: self,
+            registry: Arc::clone(self),
             times,
             known: Vec::new(),
         }
@@ -161,14 +161,14 @@ impl Registry {
 
 /// Records the times of one worker. When it is dropped, they are added to those of the ended workers.
 #[derive(Debug)]
-pub(crate) struct Recorder<'a> {
-    registry: &'a Registry,
+pub(crate) struct Recorder {
+    registry: Arc<Registry>,
     times: Arc<WorkerTimes>,
     /// The names that this worker has timed, with their buckets.
     known: Vec<(Arc<str>, Arc<Pair>)>,
 }
 
-impl Recorder<'_> {
+impl Recorder {
     /// Records a run, and how long its task has waited, if that is known.
     pub(crate) fn record(&mut self, name: Option<&Arc<str>>, wait: Option<Sample>, run: Sample) {
         self.times.all.record(wait, run);
@@ -203,7 +203,7 @@ impl Recorder<'_> {
     }
 }
 
-impl Drop for Recorder<'_> {
+impl Drop for Recorder {
     fn drop(&mut self) {
         let mut registered = self.registry.0.lock();
         registered.ended.add(&self.times);
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_times_of_a_worker_stay_when_it_has_ended() {
-        let registry = Registry::default();
+        let registry = Arc::new(Registry::default());
         let name: Arc<str> = Arc::from("report");
         let (mut first, mut second) = (registry.recorder(), registry.recorder());
         first.record(Some(&name), Some(ONE), ONE);
@@ -256,7 +256,7 @@ mod tests {
     /// WL-244
     #[test]
     fn names_beyond_the_bound_share_one() {
-        let registry = Registry::default();
+        let registry = Arc::new(Registry::default());
         let mut recorder = registry.recorder();
         for number in 0..3 * MAX_NAMES {
             recorder.record(Some(&Arc::from(format!("task-{number}"))), None, ONE);

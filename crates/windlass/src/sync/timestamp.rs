@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::sync::clock;
+use super::clock;
 
 /// Converts a time into nanoseconds since a process-wide epoch; never zero.
 #[inline]
