@@ -92,10 +92,10 @@ impl Shared {
             return Err(ChangeError::Conflict { version });
         }
         let changes = self.planned(&pool, change, &settings)?;
+        let mut warnings = self.call(|| pool.call(|executor| executor.check(change)))??;
         if !options.force {
             check_factor(&changes)?;
         }
-        let mut warnings = self.call(|| pool.call(|executor| executor.check(change)))??;
         warnings.extend(processor_warning(change));
         if options.dry_run || changes.is_empty() {
             return Ok(Changed {
