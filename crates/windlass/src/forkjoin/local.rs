@@ -16,12 +16,12 @@ use super::job::{JobRef, StackJobRef, WaiterId, Work};
 use super::private_jobs::PrivateJobs;
 use super::roster::{WorkerInfo, Workers};
 use super::shared::{PoolHooks, Shared};
-use crate::hooks::{RunEnd, run_hooked};
+use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, const_thread_local};
 use crate::task::{Cancellation, Failure, RunOutcome, Task, TaskId, suspended};
-use crate::times::{BegunRun, Stopwatch};
-use crate::unwind::{catch, ignore_panic};
+use crate::times::{BegunRun, Ending, Stopwatch, TaskRecord};
+use crate::unwind::{catch, discard, ignore_panic};
 
 const_thread_local! {
     static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
@@ -466,7 +466,7 @@ impl Local {
             }
         };
         while let Err(payload) = catch(run_all) {
-            self.panicked(payload);
+            self.panicked(self.stopwatch.last_task(), payload);
         }
     }
 
@@ -500,24 +500,42 @@ impl Local {
             return self.run_job(job);
         }
         if let Err(payload) = catch(|| self.run_at_top(work, policy)) {
-            self.panicked(payload);
+            self.panicked(self.stopwatch.last_task(), payload);
         }
     }
 
     /// Counts and reports a panic of a task that no handle receives.
     #[cold]
-    fn panicked(&self, payload: Box<dyn Any + Send>) {
+    fn panicked(&self, id: TaskId, payload: Box<dyn Any + Send>) {
         self.worker.tasks.count_panic();
-        self.shared.report(Failure::from_panic(payload));
+        let failure = Failure::from_panic(payload);
+        let records = &self.shared.tracker.records;
+        if records.is_kept() {
+            let record = TaskRecord::new(id, self.shared.clock.now(), Ending::Panicked);
+            records.add_failed(record.with_message(&failure));
+        }
+        self.shared.report(failure);
     }
 
     /// Counts a task that has ended here.
     #[inline]
     pub(super) fn count(&self, run: BegunRun, outcome: RunOutcome) {
-        if matches!(outcome, RunOutcome::Skipped) {
-            self.stopwatch.skip(run);
+        match &outcome {
+            RunOutcome::Completed => {}
+            RunOutcome::Skipped => self.stopwatch.skip(run),
+            RunOutcome::Failed(failure) => self.record_failure(run, failure),
         }
         self.worker.tasks.count(outcome);
+    }
+
+    /// Records a task that has failed, if somebody wants to know.
+    #[cold]
+    fn record_failure(&self, run: BegunRun, failure: &Failure) {
+        let records = &self.shared.tracker.records;
+        if records.is_kept() {
+            let record = self.stopwatch.describe(run, Ending::of(failure));
+            records.add_failed(record.with_message(failure));
+        }
     }
 
     /// Runs a task between the hooks of the pool; no panic leaves this function.
@@ -528,8 +546,19 @@ impl Local {
             self.stopwatch.skip(run);
         }
         self.worker.tasks.count_hooked(&ended);
-        if let RunEnd::Panicked { failure, .. } = ended {
-            self.shared.report(failure);
+        match ended {
+            RunEnd::Ended | RunEnd::Skipped => {}
+            RunEnd::Failed(failure) => {
+                self.record_failure(run, &failure);
+                // This may be the last reference, and the drop of its payload may panic.
+                discard(failure);
+            }
+            RunEnd::Panicked { failure, by } => {
+                if by == Panicked::Task {
+                    self.record_failure(run, &failure);
+                }
+                self.shared.report(failure);
+            }
         }
     }
 
@@ -611,7 +640,7 @@ impl Local {
         drop(shown);
         self.context.end_nested(outer, id.as_u64());
         if let Err(payload) = ended {
-            self.panicked(payload);
+            self.panicked(id, payload);
         }
     }
 

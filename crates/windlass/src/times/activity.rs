@@ -111,6 +111,18 @@ impl Writer {
         self.advance();
     }
 
+    /// Returns the task that runs, or ran last. There has been one.
+    pub(crate) fn task(&self) -> TaskId {
+        TaskId::from_u64(self.activity.task.load(Ordering::Relaxed))
+    }
+
+    /// Returns the name of the task that runs, or ran last.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        let count = self.count.get();
+        self.activity
+            .name_of(count - u64::from(count % 2 == 0 && count > 0))
+    }
+
     #[inline]
     fn advance(&self) {
         let count = self.count.get() + 1;

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `histogram` | a distribution of durations, and the buckets that one thread writes |
 //! | `compute` | how much of a run its thread computed |
+//! | `record` | a task that was slow or has failed |
+//! | `records` | the slowest tasks and the failed ones, while somebody wants to know |
 //! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
@@ -17,6 +19,8 @@ mod histogram;
 mod mode;
 #[cfg(test)]
 mod models;
+mod record;
+mod records;
 mod registry;
 mod sampler;
 mod stopwatch;
@@ -24,6 +28,7 @@ mod tracker;
 
 pub use histogram::Histogram;
 pub use mode::Times;
+pub use record::{Ending, TaskRecord};
 pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, SharedActivity};

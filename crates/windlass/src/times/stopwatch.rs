@@ -5,15 +5,18 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::activity::{SharedActivity, Writer};
 use super::compute::BETWEEN;
+use super::record::{Ending, TaskRecord};
+use super::records::Records;
 use super::registry::{Recorder, Registry, Sample};
 use super::sampler::Sampler;
 use super::tracker::Tracker;
 use crate::interrupt::ThreadContext;
 use crate::sync::clock::Clock;
-use crate::sync::thread_cpu_time;
+use crate::sync::{thread, thread_cpu_time};
 use crate::task::{Task, TaskId, nanos};
 
 /// What a worker times its tasks with. Only its thread uses it.
@@ -29,10 +32,13 @@ pub(crate) struct Stopwatch {
 #[derive(Debug)]
 struct Timing {
     registry: Arc<Registry>,
+    records: Arc<Records>,
     /// Created for the first timed run.
     recorder: Option<Recorder>,
     /// The runs that are timed, the innermost last.
     runs: Vec<Timed>,
+    /// How long the timed run that ended last took, and its wait.
+    last: Option<(u64, Option<Sample>)>,
     /// When the processor time is read next, as a timestamp; never on a test clock, which it has nothing
     /// to do with.
     next_cpu: u64,
@@ -57,6 +63,7 @@ struct Timed {
 #[derive(Debug, Clone, Copy)]
 #[must_use = "the run has to be ended"]
 pub(crate) struct BegunRun {
+    id: TaskId,
     is_timed: bool,
     /// Whether it is what the worker does: it is not inside another one.
     is_outermost: bool,
@@ -74,8 +81,10 @@ impl Stopwatch {
             clock: clock.clone(),
             timing: RefCell::new(Timing {
                 registry: Arc::clone(&tracker.registry),
+                records: Arc::clone(&tracker.records),
                 recorder: None,
                 runs: Vec::new(),
+                last: None,
                 next_cpu: if is_system { 0 } else { u64::MAX },
             }),
         };
@@ -121,6 +130,7 @@ impl Stopwatch {
             self.activity.begin(id);
         }
         BegunRun {
+            id,
             is_timed: weight.is_some(),
             is_outermost,
         }
@@ -143,7 +153,7 @@ impl Stopwatch {
             self.activity.end();
         }
         if run.is_timed {
-            let now = self.stop();
+            let now = self.stop(run);
             if run.is_outermost {
                 self.activity.set_since(now);
             }
@@ -172,15 +182,51 @@ impl Stopwatch {
 
     /// Reads the clock, and records the innermost run; returns the time.
     #[cold]
-    fn stop(&self) -> u64 {
-        let now = nanos(self.clock.now());
+    fn stop(&self, begun: BegunRun) -> u64 {
+        let ended = self.clock.now();
+        let now = nanos(ended);
         let mut timing = self.timing.borrow_mut();
         let run = timing.runs.pop().filter(|run| !run.is_skipped);
         if let Some(run) = run {
             timing.record(&run, now);
+            let ran = now.saturating_sub(run.start);
+            if timing.records.wants(ran) {
+                let mut slow = self.record_of(begun, ended, Ending::Ok);
+                slow.set_times(ran, run.wait);
+                timing.records.add_slow(slow);
+            }
+            timing.last = Some((ran, run.wait));
         }
         self.sampler.record(now);
         now
+    }
+
+    /// Returns the task that this worker runs, or ran last, not inside another one.
+    pub(crate) fn last_task(&self) -> TaskId {
+        self.activity.task()
+    }
+
+    /// Describes a task that has failed; its run has just ended, or is about to.
+    #[cold]
+    pub(crate) fn describe(&self, run: BegunRun, ending: Ending) -> TaskRecord {
+        let ended = self.clock.now();
+        let mut record = self.record_of(run, ended, ending);
+        let timing = self.timing.borrow();
+        if run.is_timed {
+            let open = timing.runs.last();
+            let open = open.map(|open| (nanos(ended).saturating_sub(open.start), open.wait));
+            if let Some((ran, wait)) = open.or(timing.last) {
+                record.set_times(ran, wait);
+            }
+        }
+        record
+    }
+
+    fn record_of(&self, run: BegunRun, ended: Instant, ending: Ending) -> TaskRecord {
+        let mut record = TaskRecord::new(run.id, ended, ending);
+        record.name = run.is_outermost.then(|| self.activity.name()).flatten();
+        record.thread = thread::current().name().map(Arc::from);
+        record
     }
 
     /// Reads the clock after a long wait for a task, so that the time of the wait does not count as that

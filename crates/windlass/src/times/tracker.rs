@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mode::Times;
+use super::records::Records;
 use super::registry::Registry;
 use super::sampler::Sampler;
 use crate::sync::clock::Clock;
@@ -20,6 +21,7 @@ pub(crate) struct Tracker {
     /// Which tasks are timed while they run. Read for each task, rarely written.
     pub(crate) run: Arc<Sampler>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) records: Arc<Records>,
 }
 
 impl Tracker {
@@ -29,6 +31,7 @@ impl Tracker {
             submitted: times.sampler(),
             run: Arc::new(times.sampler()),
             registry: Arc::default(),
+            records: Arc::default(),
         }
     }
 
