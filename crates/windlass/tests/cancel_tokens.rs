@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use windlass::clock::TestClock;
 use windlass::executors::DirectExecutor;
 use windlass::interrupt;
 use windlass::prelude::*;
@@ -315,5 +316,23 @@ fn a_wait_ends_by_the_cancellation_the_time_or_an_interrupt() {
         token.cancel();
         assert!(waiter.join().unwrap().unwrap().is_ok());
         assert_eq!(token.wait_timeout(Duration::ZERO), Ok(true));
+    });
+}
+
+/// WL-140
+#[test]
+fn all_threads_that_wait_for_a_token_are_woken() {
+    within_patience("waits", || {
+        let (clock, token) = (TestClock::new(), CancelToken::new());
+        let waiters = [(); 3].map(|()| {
+            let (clock, token) = (clock.clone(), token.clone());
+            let wait = move || clock.enter(|| token.wait_timeout(Duration::from_secs(1)));
+            std::thread::spawn(wait)
+        });
+        assert!(clock.await_sleepers(3, PATIENCE));
+        token.cancel();
+        for waiter in waiters {
+            assert_eq!(waiter.join().unwrap(), Ok(true));
+        }
     });
 }

@@ -433,3 +433,21 @@ fn a_context_is_dropped_with_the_body_and_not_kept_by_the_handle() {
     blocker.join().unwrap().unwrap();
     drop(handle);
 }
+
+/// WL-163
+#[test]
+fn a_context_that_calls_the_body_twice_runs_it_once() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let source = || {
+        Some(Captured::around(|body| {
+            body();
+            body();
+        }))
+    };
+    let pool = one_worker().propagate(source).build().unwrap();
+    let theirs = Arc::clone(&runs);
+    let task = pool.submit(move || theirs.fetch_add(1, Ordering::SeqCst) + 7);
+    assert_eq!(task.unwrap().join().unwrap(), 7);
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    pool.close();
+}

@@ -66,6 +66,22 @@ fn never() {
 
 /// WL-180
 #[test]
+fn of_a_deadline_and_a_queue_limit_the_earlier_counts() {
+    let busy = Busy::new();
+    let now = busy.clock.now();
+    let limited = |deadline, limit| {
+        let task = busy.pool.task().deadline(now + deadline);
+        task.queue_limit(limit).submit(never).unwrap()
+    };
+    let both = [limited(SECOND, HOUR), limited(HOUR, SECOND)];
+    await_wake_up_in(&busy.clock, SECOND);
+    busy.clock.advance(SECOND);
+    assert_eq!(both.map(end_of), [EXPIRED; 2]);
+    busy.end();
+}
+
+/// WL-180
+#[test]
 fn a_task_expires_at_once_while_the_only_worker_is_busy_and_never_runs() {
     let busy = Busy::new();
     let deadline = busy.clock.now() + 2 * SECOND;

@@ -70,6 +70,29 @@ fn without_spares_the_maximum_holds_while_workers_wait() {
 
 /// WL-115
 #[test]
+fn an_idle_spare_leaves_when_the_wait_is_over_though_its_worker_is_busy() {
+    within_patience("a spare", || {
+        let pool = fixed(1).spare_workers(1).build().unwrap();
+        let (elsewhere, gate) = (Elsewhere::new(), Gate::new());
+        let (running, theirs) = (elsewhere.running.clone(), gate.clone());
+        let busy = pool.submit(move || {
+            running.join().unwrap();
+            theirs.pass_uninterruptibly();
+        });
+        until("it waits", || pool.stats().waiting_count == 1);
+        pool.submit(|| ()).unwrap().join().unwrap();
+        assert_eq!(pool.pool_size(), 2);
+        elsewhere.release();
+        gate.await_waiting(1);
+        until("the spare leaves", || pool.pool_size() == 1);
+        gate.open();
+        busy.unwrap().join().unwrap();
+        finish(&pool);
+    });
+}
+
+/// WL-115
+#[test]
 fn a_spare_runs_what_is_queued_and_leaves_when_the_worker_returns() {
     within_patience("a spare", || {
         let factory = CountingFactory::new();
