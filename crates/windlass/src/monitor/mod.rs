@@ -43,8 +43,8 @@
 //! | file | role |
 //! |---|---|
 //! | `service`, `builder` | the public type, [`Monitor`], and its configuration |
-//! | `sampler` | the thread that takes a sample once a second |
-//! | `shared` | the state of a monitor, and the sample |
+//! | `sampler`, `sampling` | the thread that takes a sample once a second, and the sample |
+//! | `shared` | the state of a monitor |
 //! | `steering` | changes and commands: checked, carried out, recorded, undone |
 //! | `track` | what is known of one executor |
 //! | `history`, `window`, `recent`, `quantiles` | its past, counters of the last minutes, slow and failed tasks |
@@ -78,6 +78,7 @@ mod recent;
 mod registry;
 mod rules;
 mod sampler;
+mod sampling;
 mod service;
 mod settings;
 mod shared;

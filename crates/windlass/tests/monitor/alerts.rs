@@ -131,9 +131,9 @@ fn a_rejection_raises_for_ten_seconds_and_clears_after_a_quiet_minute() {
 }
 
 /// Runs tasks one after the other, each for this long.
-fn run_each(watched: &Watched, count: usize, time: Duration) {
+fn run_each(watched: &Watched, count: u64, time: Duration) {
     let before = watched.pool.stats().run_times.count();
-    for _ in 0..count {
+    for run in 1..=count {
         let task = watched
             .pool
             .submit(move || interrupt::sleep(time).is_ok())
@@ -141,8 +141,9 @@ fn run_each(watched: &Watched, count: usize, time: Duration) {
         assert!(watched.clock.await_sleepers(1, PATIENCE));
         watched.clock.advance(time);
         assert!(task.join().unwrap());
+        // Before the clock moves on.
+        watched.await_runs(before + run);
     }
-    watched.await_runs(before + count as u64);
 }
 
 /// WL-414
