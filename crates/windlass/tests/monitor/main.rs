@@ -4,6 +4,7 @@
 
 mod alerts;
 mod exposition;
+mod fork_join;
 mod pause;
 mod registry;
 mod samples;
