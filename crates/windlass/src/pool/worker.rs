@@ -7,6 +7,7 @@ use super::ctl::CtlSnapshot;
 use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
+use super::tally::{Exit, Unsuccessful};
 use super::times::Stopwatch;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
@@ -85,8 +86,8 @@ fn run_task(
     let retirements = pool.retirements();
     stopwatch.end(timed);
     match ended {
-        RunEnd::Ended | RunEnd::Skipped => {}
-        failed => handle_failure(pool, me, failed)?,
+        RunEnd::Ended => {}
+        unsuccessful => handle_failure(pool, me, unsuccessful)?,
     }
     Ok(retirements)
 }
@@ -111,15 +112,36 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
         ended
     });
     pool.roster.in_place.end();
+    if let Some(failure) = count_unsuccessful(pool, ended) {
+        pool.report(&failure);
+        discard(failure);
+    }
+}
+
+/// Counts a task that has failed or was cancelled; returns a failure that no handle receives.
+#[cold]
+fn count_unsuccessful(pool: &Shared, ended: RunEnd) -> Option<Failure> {
     match ended {
-        RunEnd::Ended | RunEnd::Skipped => {}
-        RunEnd::Failed => pool.count_failed(),
+        RunEnd::Ended => None,
+        RunEnd::Skipped => {
+            pool.tally.count_unsuccessful(Unsuccessful::Cancelled);
+            None
+        }
+        RunEnd::Failed(failure) => {
+            pool.count_failed();
+            if failure.is_panic() {
+                pool.tally.count_unsuccessful(Unsuccessful::Panicked);
+            }
+            // This may be the last reference, and the drop of its payload may panic.
+            discard(failure);
+            None
+        }
         RunEnd::Panicked { failure, by } => {
             if by == Panicked::Task {
                 pool.count_failed();
+                pool.tally.count_unsuccessful(Unsuccessful::Panicked);
             }
-            pool.report(&failure);
-            discard(failure);
+            Some(failure)
         }
     }
 }
@@ -127,15 +149,7 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
 /// Counts a failure, and returns it if it ends the worker.
 #[cold]
 fn handle_failure(pool: &Shared, me: &ThreadContext, ended: RunEnd) -> Result<(), Failure> {
-    let (failure, task_failed) = match ended {
-        RunEnd::Ended | RunEnd::Skipped => (None, false),
-        RunEnd::Failed => (None, true),
-        RunEnd::Panicked { failure, by } => (Some(failure), by == Panicked::Task),
-    };
-    if task_failed {
-        pool.count_failed();
-    }
-    let Some(failure) = failure else {
+    let Some(failure) = count_unsuccessful(pool, ended) else {
         return Ok(());
     };
     if !pool.options.reuses_workers {
@@ -159,12 +173,9 @@ fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
 
 fn run_plain(task: &mut Option<Task>) -> RunEnd {
     match catch(|| Task::run_in(task)) {
-        Ok(RunOutcome::Completed | RunOutcome::Skipped) => RunEnd::Ended,
-        Ok(RunOutcome::Failed(failure)) => {
-            // This may be the last reference, and the drop of its payload may panic.
-            discard(failure);
-            RunEnd::Failed
-        }
+        Ok(RunOutcome::Completed) => RunEnd::Ended,
+        Ok(RunOutcome::Skipped) => RunEnd::Skipped,
+        Ok(RunOutcome::Failed(failure)) => RunEnd::Failed(failure),
         Err(payload) => RunEnd::Panicked {
             failure: Failure::from_panic(payload),
             by: Panicked::Task,
@@ -251,10 +262,20 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
         }
         let timeout = match decide(seen, settings, idle, || pool.queue.is_empty()) {
             NextAction::Exit => {
+                pool.tally.count_exit(Exit::Shutdown);
                 pool.ctl.remove_worker();
                 return None;
             }
-            NextAction::ExitIfUnchanged if pool.ctl.try_remove_worker(seen) => return None,
+            NextAction::ExitIfUnchanged if pool.ctl.try_remove_worker(seen) => {
+                let is_surplus = seen.workers() > settings.maximum;
+                let why = if is_surplus {
+                    Exit::Resized
+                } else {
+                    Exit::Idle
+                };
+                pool.tally.count_exit(why);
+                return None;
+            }
             NextAction::ExitIfUnchanged => continue,
             NextAction::Wait => None,
             NextAction::WaitForKeepAlive => Some(settings.keep_alive),
