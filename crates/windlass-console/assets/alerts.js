@@ -23,9 +23,9 @@ function makeRow(alert, withPool) {
   row.mark = icon('alert');
   row.node = el('li.alert', null,
     row.mark,
-    el('strong.alert__kind', null, alertName(alert.kind)),
-    withPool && alert.pool ? el('a.alert__pool', { href: poolAddress(alert.pool) }, alert.pool) : null,
-    row.message, row.since, row.silence);
+    el('span.alert__text', null, el('strong.alert__kind', null, alertName(alert.kind)),
+      withPool && alert.pool ? el('a.alert__pool', { href: poolAddress(alert.pool) }, alert.pool) : null, row.message, row.since),
+    row.silence);
   return row;
 }
 
@@ -38,7 +38,7 @@ function updateRow(row, alert) {
   const since = (serverNow() - alert.since_ms) / 1000;
   const silencedUntil = silenced ? ` · silenced until ${clock(alert.silenced_until_ms)}` : '';
   text(row.since, alert.active ? `for ${span(since)}${silencedUntil}` : `${clock(alert.since_ms)} to ${clock(alert.cleared_ms)}`);
-  set(row.silence, 'aria-label', `Silence ${alertName(alert.kind)}${alert.pool ? ` of ${alert.pool}` : ''} for 10 minutes`);
+  set(row.silence, 'aria-label', `Silence 10 min: ${alertName(alert.kind)}${alert.pool ? ` of ${alert.pool}` : ''}`);
   show(row.silence, alert.active && !silenced);
 }
 

@@ -13,7 +13,7 @@ import { showRemote } from './remote.js';
 import { currentRoute } from './route.js';
 import { checkSession, lock, session, takeTokenFromAddress } from './session.js';
 import { activeAlerts, emit, on, serverNow, setConnection, state, takeAlerts } from './state.js';
-import { nextTheme, theme } from './theme.js';
+import { nextTheme, readPalette, theme } from './theme.js';
 
 const by = (id) => document.getElementById(id);
 const main = by('main');
@@ -130,6 +130,7 @@ async function toggleLock() {
 
 function start() {
   hydrateIcons(document.body);
+  readPalette();
   takeTokenFromAddress();
   by('hold').addEventListener('click', hold);
   by('unlock').addEventListener('click', toggleLock);

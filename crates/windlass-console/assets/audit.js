@@ -8,7 +8,7 @@ import { on, state } from './state.js';
 export class AuditList {
   constructor(name) {
     this.name = name;
-    this.rows = el('ol.audit');
+    this.rows = el('ol.audit', { tabindex: 0, 'aria-labelledby': 'audit-title' });
     this.empty = el('p.empty', null, 'Nothing has been changed since the program started.');
     this.list = new KeyedList(this.rows, { key: (entry) => entry.id, make: makeRow, update: updateRow });
     this.node = el('section.panel', { 'aria-labelledby': 'audit-title' }, el('h2.panel__title', { id: 'audit-title' }, 'Changes so far'), this.empty, this.rows);

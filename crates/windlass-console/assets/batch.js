@@ -1,6 +1,7 @@
 // Work on the page in slices: a frame never spends more than a few milliseconds on it.
 
-const BUDGET_MS = 8;
+/** What is changed in a frame must also be laid out and painted in it, which takes about as long again. */
+const BUDGET_MS = 4;
 const waiting = new Map();
 let scheduled = false;
 

@@ -1,4 +1,5 @@
 // The charts of a pool: what each shows, and a figure around uPlot that shows it.
+import { forget, later } from './batch.js';
 import { el, show, svg, text } from './dom.js';
 import { clock, count, NONE, rate, seconds } from './format.js';
 import { NO_BOUND } from './state.js';
@@ -44,26 +45,37 @@ export class Chart {
     this.values = this.definition.lines.map(() => el('span.legend__value'));
     const legend = el('ul.legend', null, ...this.definition.lines.map((each, index) => el('li.legend__item', null, swatch(each), el('span', null, each.label), this.values[index])));
     this.node = el('figure.chart', { 'data-chart': name }, el('figcaption.chart__head', null, el('span.chart__title', null, this.definition.title), legend), el('div.chart__frame', null, this.place, this.none));
-    this.observer = new ResizeObserver(([entry]) => this.resize(Math.floor(entry.contentRect.width)));
-    this.observer.observe(this.place);
+    this.sizes = new ResizeObserver(([entry]) => this.resize(Math.floor(entry.contentRect.width)));
+    this.sizes.observe(this.place);
+    this.visible = false;
+    this.sight = new IntersectionObserver(([entry]) => this.seen(entry.isIntersecting), { rootMargin: '200px' });
+    this.sight.observe(this.node);
   }
 
   resize(width) {
     if (width === 0 || width === this.width) return;
     this.width = width;
     if (this.plot !== null) this.plot.setSize({ width, height: HEIGHT });
-    else if (this.history !== undefined) this.draw(this.history);
+    else this.show();
   }
 
-  /** Draws the points of a history. */
-  draw(history) {
+  seen(visible) {
+    this.visible = visible;
+    if (visible) this.show();
+  }
+
+  /** Shows a history in one of the next frames; a chart out of sight waits until it is scrolled to. */
+  show(history = this.history) {
     this.history = history;
+    if (this.visible && this.history !== undefined && this.width !== undefined) later(this, () => this.draw(this.history));
+  }
+
+  draw(history) {
     const end = history.times.at(-1) ?? Date.now() / 1000;
     this.window = [end - history.range, end];
     const { log } = this.definition;
     this.data = [history.times, ...this.definition.lines.map(({ key }) => shown(history.series[key], log, key))];
     this.describe(history.range);
-    if (this.width === undefined) return;
     if (this.plot === null) this.plot = new uPlot(this.options(), this.data, this.place);
     else this.plot.setData(this.data);
   }
@@ -72,11 +84,13 @@ export class Chart {
   rebuild() {
     this.plot?.destroy();
     this.plot = null;
-    if (this.history !== undefined) this.draw(this.history);
+    this.show();
   }
 
   destroy() {
-    this.observer.disconnect();
+    forget(this);
+    this.sizes.disconnect();
+    this.sight.disconnect();
     this.plot?.destroy();
     this.plot = null;
   }
@@ -124,12 +138,20 @@ export class Chart {
     };
   }
 
+  /** The label of a time; none at the edges, where it would be cut off. */
+  time(split) {
+    const [from, to] = this.window;
+    const edge = (to - from) * 0.05;
+    if (split < from + edge / 2 || split > to - edge) return '';
+    return to - from > 1_000 ? clock(split * 1000).slice(0, 5) : clock(split * 1000);
+  }
+
   axes() {
     const { format, log } = this.definition;
     const ink = { stroke: colour('--muted'), font: '11px system-ui, sans-serif', ticks: { show: false }, grid: { stroke: colour('--grid'), width: 1 } };
-    const time = (_, splits) => splits.map((split) => (this.window[1] - this.window[0] > 1_000 ? clock(split * 1000).slice(0, 5) : clock(split * 1000)));
+    const time = (_, splits) => splits.map((split) => this.time(split));
     const y = { ...ink, size: 56, gap: 6, values: (_, splits) => splits.map((split) => (split === null ? '' : format(split))) };
-    if (log) Object.assign(y, { splits: (plot, _, least, most) => powers(least, most) });
+    if (log) Object.assign(y, { splits: (plot, _, least, most) => powers(least, most), filter: (_, splits) => splits });
     else Object.assign(y, { space: 32, incrs: [1, 2, 5, 10, 20, 50].flatMap((one, _, all) => (one === 50 ? all.flatMap((each) => [each, each * 100, each * 1e4, each * 1e6]) : [])).sort((a, b) => a - b) });
     return [{ ...ink, size: 26, gap: 4, space: 80, values: time }, y];
   }

@@ -74,7 +74,7 @@ class PoolView {
     this.version = shape(pool);
     this.name = pool.name;
     this.history = new History(pool.name);
-    this.head = new Head(pool);
+    this.head = new Head(pool, () => this.tune.focus());
     this.charts = chartsOf(pool.kind).map((name) => new Chart(name));
     this.pending = new PendingChange(pool.name);
     this.tune = new TuneForm(pool);
@@ -117,7 +117,7 @@ class PoolView {
   }
 
   drawCharts() {
-    for (const chart of this.charts) later(chart, () => chart.draw(this.history));
+    for (const chart of this.charts) chart.show(this.history);
   }
 
   rebuild() {
@@ -125,7 +125,7 @@ class PoolView {
   }
 
   end() {
-    this.charts.forEach((chart) => { forget(chart); chart.destroy(); });
+    this.charts.forEach((chart) => chart.destroy());
     ['head', 'side', 'workers', 'recent'].forEach(forget);
     this.alerts.end();
     this.workers.end();
@@ -136,7 +136,7 @@ class PoolView {
 
 /** The name, the state and the figures of a pool. */
 class Head {
-  constructor(pool) {
+  constructor(pool, tune) {
     this.chip = new StateChip();
     this.alerts = new AlertChips();
     this.threads = new ThreadGauge(`Threads of ${pool.name}`);
@@ -151,7 +151,7 @@ class Head {
     this.tiles[1].node.append(el('dd.tile__gauge', null, this.queue.node));
     this.lost = el('p.lost', { hidden: true });
     this.node = el('div.detail__head', null,
-      el('div.detail__title', null, BACK(), el('h1', null, pool.name), el('span.card__kind', null, kind(pool.kind)), this.chip.node, this.alerts.node),
+      el('div.detail__title', null, BACK(), el('h1', null, pool.name), el('span.card__kind', null, kind(pool.kind)), this.chip.node, this.alerts.node, el('button.button.detail__tune', { type: 'button', click: tune }, icon('sliders'), 'Tune')),
       el('dl.tiles.tiles--pool', { 'aria-label': 'Figures of the pool' }, ...this.tiles.map((tile) => tile.node)), this.lost);
   }
 

@@ -67,6 +67,11 @@ export function words(name) {
   return String(name).replaceAll('_', ' ');
 }
 
+/** The name of a worker without the name of its pool, which stands above it anyway. */
+export function shortWorker(name, pool) {
+  return name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : name;
+}
+
 /** A value of a setting. */
 export function setting(field, value) {
   if (missing(value)) return field === 'capacity' ? 'no bound' : 'none';

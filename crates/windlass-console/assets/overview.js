@@ -9,6 +9,7 @@ import { Spark } from './spark.js';
 import { activeAlerts, on, state } from './state.js';
 import { PoolRow, poolTable } from './table.js';
 
+const NEW_ROWS = 6;
 const byName = (one, other) => (one.name < other.name ? -1 : 1);
 const most = (measure) => (one, other) => measure(other) - measure(one) || byName(one, other);
 const ORDERS = {
@@ -20,14 +21,17 @@ const ORDERS = {
   rate: ['Most done', most((pool) => pool.rates.completed)],
   rejected: ['Most rejected', most((pool) => pool.tasks.rejected)],
 };
-/** What the reader chose last; it lives as long as the browser's storage. */
+/** What the reader chose last; layout and order are remembered for the next visit. */
 const choice = {
-  get layout() { return localStorage.getItem('windlass-layout') ?? 'cards'; },
-  set layout(value) { localStorage.setItem('windlass-layout', value); },
-  get order() { return ORDERS[localStorage.getItem('windlass-order')] === undefined ? 'alerts' : localStorage.getItem('windlass-order'); },
-  set order(value) { localStorage.setItem('windlass-order', value); },
+  layout: localStorage.getItem('windlass-layout') === 'table' ? 'table' : 'cards',
+  order: localStorage.getItem('windlass-order') in ORDERS ? localStorage.getItem('windlass-order') : 'alerts',
   filter: '',
 };
+
+function remember(name, value) {
+  choice[name] = value;
+  localStorage.setItem(`windlass-${name}`, value);
+}
 
 /** Shows the overview in `main`; the returned function ends it. */
 export function showOverview(main) {
@@ -118,14 +122,14 @@ class PoolList {
     filter.addEventListener('input', () => { choice.filter = filter.value; this.render(true); });
     const order = el('select.input', { id: 'order', 'aria-label': 'Order of the pools' }, ...Object.entries(ORDERS).map(([value, [label]]) => el('option', { value }, label)));
     order.value = choice.order;
-    order.addEventListener('change', () => { choice.order = order.value; this.render(true); });
+    order.addEventListener('change', () => { remember('order', order.value); this.render(true); });
     const layouts = [['cards', 'Cards'], ['table', 'Table']].map(([value, label]) => el('button', { type: 'button', 'data-layout': value, 'aria-pressed': String(choice.layout === value), click: () => this.choose(value) }, label));
     this.layouts = el('div.segments', { role: 'group', 'aria-label': 'Layout' }, ...layouts);
     return el('div.tools', null, el('h2.tools__title', { id: 'pools-title' }, 'Pools'), this.summary, el('div.tools__inputs', null, filter, order, this.layouts));
   }
 
   choose(layout) {
-    choice.layout = layout;
+    remember('layout', layout);
     for (const button of this.layouts.children) set(button, 'aria-pressed', String(button.dataset.layout === layout));
     this.lay();
     this.render(true);
@@ -151,6 +155,7 @@ class PoolList {
     row.pool = pool;
     row.visible = false;
     this.observer.observe(row.node);
+    later(row, () => row.update(row.pool));
     return row;
   }
 
@@ -168,7 +173,11 @@ class PoolList {
     text(this.summary, wanted === '' ? '' : `${found.length} of ${all.length}`);
     show(this.empty, found.length === 0 && state.meta !== null);
     text(this.empty, all.length === 0 ? 'No pool is registered with the monitor yet.' : 'No pool matches the filter.');
-    this.list.render(this.ordered(found, now));
+    // The first cards of many pools come a few at a time, so that no frame makes dozens.
+    const ordered = this.ordered(found, now);
+    const room = this.list.rows.size + NEW_ROWS;
+    this.list.render(ordered.slice(0, room));
+    if (room < ordered.length) later('order', () => this.render(now));
   }
 
   /** The order is kept while the reader points at the list: nothing moves away under a click. */

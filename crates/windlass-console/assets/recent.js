@@ -2,7 +2,7 @@
 import { poolPath, read } from './api.js';
 import { later } from './batch.js';
 import { el, KeyedList, show, text } from './dom.js';
-import { clock, seconds } from './format.js';
+import { clock, seconds, shortWorker } from './format.js';
 import { icon } from './icons.js';
 import { state } from './state.js';
 
@@ -14,8 +14,8 @@ export class RecentTasks {
   constructor(name) {
     this.name = name;
     this.ended = false;
-    this.slowest = table('Slowest tasks', 'No task has ended yet.');
-    this.failed = table('Failed tasks', 'No task has failed.', true);
+    this.slowest = table(name, 'Slowest tasks', 'No task has ended yet.');
+    this.failed = table(name, 'Failed tasks', 'No task has failed.', true);
     this.node = el('div.pair', null, this.slowest.node, this.failed.node);
     this.follow();
   }
@@ -44,14 +44,14 @@ export class RecentTasks {
   }
 }
 
-function table(title, none, withMessage = false) {
+function table(pool, title, none, withMessage = false) {
   const id = `recent-${title.replaceAll(' ', '-').toLowerCase()}`;
   const columns = ['Task', 'Worker', 'Ended', 'Waited', 'Ran', 'Outcome'];
   const body = el('tbody');
-  const list = new KeyedList(body, { key: (task) => `${task.id} ${task.ended_ms} ${task.thread}`, make: (task) => makeRow(task, withMessage), update: () => undefined });
+  const list = new KeyedList(body, { key: (task) => `${task.id} ${task.ended_ms} ${task.thread}`, make: (task) => makeRow(task, pool, withMessage), update: () => undefined });
   const empty = el('p.empty', null, none);
   const head = columns.map((name, index) => el(index > 1 && index < 5 ? 'th.is-number' : 'th', { scope: 'col' }, name));
-  const scroller = el('div.scroller.scroller--short', { tabindex: 0, role: 'region', 'aria-labelledby': id }, el('table.data', null, el('thead', null, el('tr', null, ...head)), body));
+  const scroller = el('div.scroller.scroller--short', { tabindex: 0, role: 'group', 'aria-labelledby': id }, el('table.data', null, el('thead', null, el('tr', null, ...head)), body));
   const node = el('section.panel', { 'aria-labelledby': id }, el('h2.panel__title', { id }, title), empty, scroller);
   const render = (tasks) => {
     show(empty, tasks.length === 0);
@@ -62,13 +62,13 @@ function table(title, none, withMessage = false) {
   return { node, render };
 }
 
-function makeRow(task, withMessage) {
+function makeRow(task, pool, withMessage) {
   const outcome = el('span.outcome', { 'data-outcome': task.outcome }, icon(OUTCOME[task.outcome] ?? 'dot'), el('span'));
   text(outcome.lastChild, task.outcome);
   const name = el('th', { scope: 'row' }, el('span.task-name', null, task.name ?? `task ${task.id}`));
   if (withMessage && task.message !== null) name.append(el('span.task-message', null, task.message));
   return {
-    node: el('tr', null, name, el('td.is-code', null, task.thread), el('td.is-number', null, clock(task.ended_ms)),
+    node: el('tr', null, name, el('td.is-code', { title: task.thread }, shortWorker(task.thread, pool)), el('td.is-number', null, clock(task.ended_ms)),
       el('td.is-number', null, seconds(task.wait_seconds)), el('td.is-number', null, seconds(task.run_seconds)), el('td', null, outcome)),
   };
 }

@@ -23,7 +23,7 @@ function dataTable(title, columns, numbers) {
   const id = `remote-${title.replaceAll(' ', '-').toLowerCase()}`;
   const head = columns.map((name, index) => el(numbers.includes(index) ? 'th.is-number' : 'th', { scope: 'col' }, name || el('span.sr-only', null, 'Commands')));
   const empty = el('p.empty', { hidden: true });
-  const scroller = el('div.scroller', { tabindex: 0, role: 'region', 'aria-labelledby': id }, el('table.data', null, el('thead', null, el('tr', null, ...head)), body));
+  const scroller = el('div.scroller', { tabindex: 0, role: 'group', 'aria-labelledby': id }, el('table.data', null, el('thead', null, el('tr', null, ...head)), body));
   return { body, empty, scroller, node: el('section.panel', { 'aria-labelledby': id }, el('h2.panel__title', { id }, title), empty, scroller) };
 }
 

@@ -17,7 +17,7 @@ export class NextRuns {
     this.empty = el('p.empty', null, 'Nothing is scheduled.');
     this.list = new KeyedList(this.body, { key: (run) => run.id, make: makeRun, update: (row, run) => text(row.due, run.in_seconds <= 0 ? 'due' : `in ${seconds(run.in_seconds)}`) });
     const head = [el('th', { scope: 'col' }, 'Task'), el('th', { scope: 'col' }, 'Kind'), el('th.is-number', { scope: 'col' }, 'Next run')];
-    this.scroller = el('div.scroller.scroller--short', { tabindex: 0, role: 'region', 'aria-labelledby': 'runs-title' }, el('table.data', null, el('thead', null, el('tr', null, ...head)), this.body));
+    this.scroller = el('div.scroller.scroller--short', { tabindex: 0, role: 'group', 'aria-labelledby': 'runs-title' }, el('table.data', null, el('thead', null, el('tr', null, ...head)), this.body));
     this.node = el('section.panel', { 'aria-labelledby': 'runs-title' }, el('h2.panel__title', { id: 'runs-title' }, 'Next runs'), this.facts.node, this.empty, this.scroller);
   }
 

@@ -29,6 +29,12 @@ export class TuneForm {
     this.node = el('section.panel.panel--tune', { 'aria-labelledby': 'tune-title' }, el('h2.panel__title', { id: 'tune-title' }, 'Tune'), this.readOnly, this.form, this.previewPlace);
   }
 
+  /** Brings the form into sight and puts the focus into its first field. */
+  focus() {
+    this.node.scrollIntoView({ block: 'nearest' });
+    this.form.querySelector('input:enabled, select:enabled')?.focus();
+  }
+
   rows(pool) {
     const shown = pool.tunable.includes('parallelism') ? ['parallelism'] : ALL;
     return shown.map((name) => (pool.tunable.includes(name) ? this.row(name, pool) : this.fixed(name, pool)));

@@ -2,10 +2,11 @@
 import { poolPath, read } from './api.js';
 import { later } from './batch.js';
 import { el, KeyedList, set, text } from './dom.js';
-import { seconds } from './format.js';
+import { seconds, shortWorker } from './format.js';
 import { state } from './state.js';
 
 const EVERY_MS = 1_000;
+const NEW_ROWS = 25;
 const ORDER = new Intl.Collator('en', { numeric: true });
 /** The bar is logarithmic: from a millisecond to five minutes. */
 const SHORTEST = 0.001;
@@ -27,8 +28,8 @@ export class WorkerStrip {
     this.ended = false;
     this.longestFirst = false;
     this.summary = el('span.panel__note');
-    this.rows = el('ul.workers', { 'aria-label': 'Workers' });
-    this.list = new KeyedList(this.rows, { key: (worker) => worker.name, make: makeRow, update: (row, worker) => updateRow(row, worker) });
+    this.rows = el('ul.workers', { tabindex: 0, 'aria-labelledby': 'workers-title' });
+    this.list = new KeyedList(this.rows, { key: (worker) => worker.name, make: (worker) => makeRow(worker, this.name), update: (row, worker) => updateRow(row, worker) });
     const order = el('button.button.button--small', { type: 'button', 'aria-pressed': 'false', click: () => {
       this.longestFirst = !this.longestFirst;
       set(order, 'aria-pressed', String(this.longestFirst));
@@ -62,7 +63,10 @@ export class WorkerStrip {
     const workers = this.threads.map((thread) => ({ ...thread, age: ageOf(thread.task, pool, stuck) }));
     const since = ({ task }) => (task === null ? -1 : task.since_seconds);
     workers.sort((one, other) => (this.longestFirst ? since(other) - since(one) : 0) || ORDER.compare(one.name, other.name));
-    this.list.render(workers);
+    // The first rows of a large pool come a few at a time, so that no frame makes hundreds.
+    const known = this.list.rows.size;
+    this.list.render(workers.slice(0, known + NEW_ROWS));
+    if (known + NEW_ROWS < workers.length) later('workers', () => this.draw());
     const counted = Object.keys(WORDS).map((age) => [age, workers.filter((worker) => worker.age === age).length]).filter(([, many]) => many > 0);
     text(this.summary, workers.length === 0 ? 'No thread is started.' : counted.map(([age, many]) => `${many} ${WORDS[age]}`).join(' · '));
   }
@@ -72,9 +76,9 @@ export class WorkerStrip {
   }
 }
 
-function makeRow({ name }) {
+function makeRow({ name }, pool) {
   const row = { bar: el('span.worker__bar'), task: el('span.worker__task'), age: el('span.worker__age') };
-  row.node = el('li.worker', null, el('span.worker__name', { title: name }, name), el('span.worker__track', null, row.bar, row.task), row.age);
+  row.node = el('li.worker', null, el('span.worker__name', { title: name }, shortWorker(name, pool)), el('span.worker__track', null, row.bar, row.task), row.age);
   return row;
 }
 
