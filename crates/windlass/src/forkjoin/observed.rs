@@ -52,6 +52,10 @@ impl ObservedForkJoin {
         self.shared.run_state() == RunState::Terminated
     }
 
+    pub(crate) fn check_parallelism(parallelism: usize) -> Result<usize, ParallelismError> {
+        check(parallelism)
+    }
+
     pub(crate) fn set_parallelism(&self, parallelism: usize) -> Result<usize, ParallelismError> {
         Ok(self.shared.set_parallelism(check(parallelism)?))
     }

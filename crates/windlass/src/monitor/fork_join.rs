@@ -54,15 +54,22 @@ impl Monitored for ObservedForkJoin {
         self.is_terminated()
     }
 
+    fn check(&self, change: &Change) -> Result<Vec<String>, ChangeError> {
+        if let Some(parallelism) = change.parallelism {
+            Self::check_parallelism(parallelism)?;
+        }
+        Ok(Vec::new())
+    }
+
     fn apply(
         &self,
         change: &Change,
         _policy: Option<Arc<dyn RejectedExecutionHandler>>,
-    ) -> Result<Vec<String>, ChangeError> {
+    ) -> Result<(), ChangeError> {
         if let Some(parallelism) = change.parallelism {
             self.set_parallelism(parallelism)?;
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     fn shutdown(&self) -> Result<(), ChangeError> {

@@ -53,8 +53,18 @@ pub trait Monitored: Send + Sync {
         Vec::new()
     }
 
-    /// Changes the settings, all or none. The limits were checked; `policy` is that of the change.
-    /// Returns warnings.
+    /// Checks a change without making it. Returns warnings, for those who ask for the change.
+    ///
+    /// # Errors
+    ///
+    /// Why [`apply`](Self::apply) would change nothing.
+    fn check(&self, change: &Change) -> Result<Vec<String>, ChangeError> {
+        let _ = change;
+        Ok(Vec::new())
+    }
+
+    /// Changes the settings, all or none. The change was [checked](Self::check) and is within the limits;
+    /// `policy` is the one that it names.
     ///
     /// # Errors
     ///
@@ -63,7 +73,7 @@ pub trait Monitored: Send + Sync {
         &self,
         change: &Change,
         policy: Option<Arc<dyn RejectedExecutionHandler>>,
-    ) -> Result<Vec<String>, ChangeError> {
+    ) -> Result<(), ChangeError> {
         let _ = (change, policy);
         Err(ChangeError::Unsupported("settings"))
     }

@@ -105,13 +105,18 @@ impl Monitored for ObservedPool {
             .collect()
     }
 
+    fn check(&self, change: &Change) -> Result<Vec<String>, ChangeError> {
+        let warnings = self.shared.check_patch(&patch(change, None))?;
+        Ok(warnings.iter().map(ToString::to_string).collect())
+    }
+
     fn apply(
         &self,
         change: &Change,
         policy: Option<Arc<dyn RejectedExecutionHandler>>,
-    ) -> Result<Vec<String>, ChangeError> {
-        let changed = self.shared.reconfigure(patch(change, policy))?;
-        Ok(changed.warnings.iter().map(ToString::to_string).collect())
+    ) -> Result<(), ChangeError> {
+        self.shared.reconfigure(patch(change, policy))?;
+        Ok(())
     }
 
     fn prestart(&self) -> Result<usize, ChangeError> {
