@@ -22,12 +22,15 @@ pub(super) struct RecentTasks {
 
 impl RecentTasks {
     pub(super) fn add(&mut self, task: RecentTask) {
-        if task.run.is_some() && task.ending == Ending::Ok {
+        if task.ending == Ending::Ok {
             self.slowest.push(task);
             return;
         }
-        if task.run.is_some() {
-            self.slowest.push(task.clone());
+        // A task that was slow and has failed comes twice, and is known as slow already.
+        let is_same = |slow: &&mut RecentTask| slow.id == task.id && slow.run == task.run;
+        if let Some(slow) = self.slowest.iter_mut().rev().find(is_same) {
+            slow.ending = task.ending;
+            slow.message.clone_from(&task.message);
         }
         if self.failed.len() == KEPT {
             self.failed.pop_front();
@@ -42,9 +45,6 @@ impl RecentTasks {
             age < REMEMBERED
         });
         self.slowest.sort_by(|one, other| other.run.cmp(&one.run));
-        // A failed task that was slow comes once for each.
-        self.slowest
-            .dedup_by(|one, other| one.id == other.id && one.run == other.run);
         self.slowest.truncate(KEPT);
     }
 

@@ -79,7 +79,7 @@ pub struct Snapshot {
     pub task_times: Vec<TaskTimes>,
     /// What can be changed.
     pub settings: PoolSettings,
-    /// Until when it takes no tasks from its queue; `None` if it is not paused.
+    /// How long it will take no tasks from its queue; `None` if it is not paused.
     pub paused_for: Option<Duration>,
     /// What only scheduled pools have.
     pub scheduled: Option<ScheduledFigures>,

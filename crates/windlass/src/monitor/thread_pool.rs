@@ -1,6 +1,7 @@
 //! Thread pools and scheduled pools as the monitor sees them.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use super::change::Change;
 use super::change_error::ChangeError;
@@ -16,6 +17,7 @@ use crate::pool::{
 };
 use crate::queue::{BlockingQueue, CapacityError};
 use crate::scheduled::{ScheduledThreadPoolExecutor, WeakTimers};
+use crate::times::TaskRecord;
 
 /// How many of the scheduled tasks that are due next are shown.
 const NEXT_RUNS: usize = 20;
@@ -79,6 +81,8 @@ impl Monitored for ObservedPool {
         let running = self.shared.running_tasks().into_iter();
         let running = running.map(|task| now.saturating_duration_since(task.since));
         snapshot.oldest_running = running.max();
+        let paused_until = self.shared.paused_until();
+        snapshot.paused_for = paused_until.map(|until| until.saturating_duration_since(now));
         snapshot.scheduled = self.timers.as_ref().map(|timers| {
             let figures = timers.figures(stats.queue_len, NEXT_RUNS);
             ScheduledFigures {
@@ -125,6 +129,24 @@ impl Monitored for ObservedPool {
 
     fn purge(&self) -> Result<usize, ChangeError> {
         Ok(self.shared.purge())
+    }
+
+    fn pause(&self, time: Duration) -> Result<(), ChangeError> {
+        self.shared.pause(time);
+        Ok(())
+    }
+
+    fn resume(&self) -> Result<(), ChangeError> {
+        self.shared.resume();
+        Ok(())
+    }
+
+    fn take_records(&self) -> Vec<TaskRecord> {
+        self.shared.tracker.records.take()
+    }
+
+    fn keep_records(&self) {
+        self.shared.tracker.records.keep();
     }
 
     fn shutdown(&self) -> Result<(), ChangeError> {

@@ -18,6 +18,7 @@
 //! | `config_error`, `no_effect`, `configuration` | invalid settings, and settings that can have no effect |
 //! | `advice`, `controller` | the size that the tasks ask for, and what follows it |
 //! | `reconfigure` | one change of several settings |
+//! | `pause` | workers take no tasks for some time |
 //! | `room` | the submissions that await room |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
@@ -46,6 +47,7 @@ mod limits;
 mod models;
 mod no_effect;
 mod observed;
+mod pause;
 mod reconfigure;
 mod rejection;
 mod room;

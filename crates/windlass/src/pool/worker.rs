@@ -11,7 +11,9 @@ use super::tally::{Exit, Unsuccessful};
 use super::times::Stopwatch;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
+use crate::sync::clock;
 use crate::task::{Failure, RunOutcome, Task};
+use crate::times::{Ending, TaskRecord};
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -31,6 +33,8 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = ThreadContext::current();
     let mut stopwatch = Stopwatch::new(pool, worker);
     let mut retirements = worker.retirements;
+    // A worker that is started during a pause holds its first task until the end of that.
+    while pool.settings.paused_until().is_some() && pool.sleep_while_paused(&me) {}
     let mut task = worker.take_first();
     loop {
         if task.is_none() {
@@ -87,7 +91,10 @@ fn run_task(
     stopwatch.end(timed);
     match ended {
         RunEnd::Ended => {}
-        unsuccessful => handle_failure(pool, me, unsuccessful)?,
+        unsuccessful => {
+            let describe = |ending| stopwatch.describe(timed, ending);
+            handle_failure(pool, me, unsuccessful, describe)?;
+        }
     }
     Ok(retirements)
 }
@@ -112,7 +119,8 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
         ended
     });
     pool.roster.in_place.end();
-    if let Some(failure) = count_unsuccessful(pool, ended) {
+    let describe = |ending| Some(TaskRecord::new(id, clock::now(), ending));
+    if let Some(failure) = count_unsuccessful(pool, ended, describe) {
         pool.report(&failure);
         discard(failure);
     }
@@ -120,7 +128,11 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
 
 /// Counts a task that has failed or was cancelled; returns a failure that no handle receives.
 #[cold]
-fn count_unsuccessful(pool: &Shared, ended: RunEnd) -> Option<Failure> {
+fn count_unsuccessful(
+    pool: &Shared,
+    ended: RunEnd,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) -> Option<Failure> {
     match ended {
         RunEnd::Ended => None,
         RunEnd::Skipped => {
@@ -128,28 +140,50 @@ fn count_unsuccessful(pool: &Shared, ended: RunEnd) -> Option<Failure> {
             None
         }
         RunEnd::Failed(failure) => {
-            pool.count_failed();
-            if failure.is_panic() {
-                pool.tally.count_unsuccessful(Unsuccessful::Panicked);
-            }
+            count_failure(pool, &failure, describe);
             // This may be the last reference, and the drop of its payload may panic.
             discard(failure);
             None
         }
         RunEnd::Panicked { failure, by } => {
             if by == Panicked::Task {
-                pool.count_failed();
-                pool.tally.count_unsuccessful(Unsuccessful::Panicked);
+                count_failure(pool, &failure, describe);
             }
             Some(failure)
         }
     }
 }
 
+/// Counts the failure of a task, and records it if somebody wants to know.
+fn count_failure(
+    pool: &Shared,
+    failure: &Failure,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) {
+    pool.count_failed();
+    let ending = if failure.is_panic() {
+        pool.tally.count_unsuccessful(Unsuccessful::Panicked);
+        Ending::Panicked
+    } else {
+        Ending::Failed
+    };
+    let records = &pool.tracker.records;
+    if records.is_kept() {
+        if let Some(record) = describe(ending) {
+            records.add_failed(record.with_message(failure));
+        }
+    }
+}
+
 /// Counts a failure, and returns it if it ends the worker.
 #[cold]
-fn handle_failure(pool: &Shared, me: &ThreadContext, ended: RunEnd) -> Result<(), Failure> {
-    let Some(failure) = count_unsuccessful(pool, ended) else {
+fn handle_failure(
+    pool: &Shared,
+    me: &ThreadContext,
+    ended: RunEnd,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) -> Result<(), Failure> {
+    let Some(failure) = count_unsuccessful(pool, ended, describe) else {
         return Ok(());
     };
     if !pool.options.reuses_workers {
@@ -238,7 +272,7 @@ fn decide(
 #[inline]
 fn poll_task(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();
-    if seen.is_stopped() || seen.workers() > pool.settings.maximum() {
+    if seen.is_stopped() || seen.workers() > pool.settings.may_take() {
         return None;
     }
     pool.queue.poll()
@@ -280,6 +314,9 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
             NextAction::Wait => None,
             NextAction::WaitForKeepAlive => Some(settings.keep_alive),
         };
+        if pool.settings.paused_until().is_some() && pool.sleep_while_paused(me) {
+            continue;
+        }
         if seen.is_running() && pool.room.is_awaited() {
             if let Some(task) = take_awaiting(pool) {
                 return Some(task);

@@ -5,6 +5,7 @@
 //! | `histogram` | a distribution of durations, and the buckets that one thread writes |
 //! | `compute` | how much of a run its thread computed |
 //! | `record` | a task that was slow or has failed |
+//! | `records` | the slowest tasks and the failed ones, while somebody wants to know |
 //! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
@@ -18,6 +19,7 @@ mod mode;
 #[cfg(test)]
 mod models;
 mod record;
+mod records;
 mod registry;
 mod sampler;
 mod tracker;
@@ -29,6 +31,7 @@ pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, Running, Writer};
 pub(crate) use compute::{BETWEEN, ComputeTotals};
+pub(crate) use records::Records;
 pub(crate) use registry::{Recorder, Sample};
 pub(crate) use sampler::Sampler;
 pub(crate) use tracker::Tracker;

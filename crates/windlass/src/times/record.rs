@@ -4,7 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::task::TaskId;
+use crate::task::{Failure, TaskId};
+use crate::unwind::{catch, discard_payload};
+
+/// How many bytes of a message are kept.
+const MESSAGE: usize = 256;
 
 /// How a remembered task has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,5 +79,22 @@ impl TaskRecord {
             ending,
             message: None,
         }
+    }
+
+    /// Adds the message of a failure. The text of an error is written by the user's code.
+    pub(crate) fn with_message(mut self, failure: &Failure) -> Self {
+        let message = match (failure.message(), failure.error()) {
+            (Some(message), _) => Some(message.to_owned()),
+            (None, Some(error)) => catch(|| error.to_string()).map_err(discard_payload).ok(),
+            (None, None) => None,
+        };
+        self.message = message.map(|message| {
+            let mut end = message.len().min(MESSAGE);
+            while !message.is_char_boundary(end) {
+                end -= 1;
+            }
+            Arc::from(&message[..end])
+        });
+        self
     }
 }
