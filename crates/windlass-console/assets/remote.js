@@ -141,7 +141,7 @@ class TaskLookup {
     try {
       const task = await read(`remote/tasks/${escape(this.id.value.trim())}?queue=${escape(this.queue.value)}`);
       this.result.replaceChildren(facts(task));
-      show(this.cancel, !['succeeded', 'failed', 'dead', 'cancelled', 'done'].includes(task.state));
+      show(this.cancel, ['scheduled', 'ready', 'running'].includes(task.state));
     } catch (error) {
       this.result.replaceChildren(el('p.empty', null, error.message));
     }
@@ -149,7 +149,7 @@ class TaskLookup {
 
   async doCancel() {
     if (!(await unlocked())) return;
-    const path = `remote/tasks/${escape(this.id.value.trim())}/cancel?queue=${escape(this.queue.value)}`;
+    const path = `remote/tasks/${escape(this.id.value.trim())}/cancel`;
     await attempt(() => write('POST', path), () => 'The task is told to stop.');
     await this.find();
   }
@@ -191,9 +191,8 @@ class DeadLetters {
     const queue = this.queue.value;
     try {
       const answer = await read(`remote/dead?queue=${escape(queue)}${cursor ? `&cursor=${escape(cursor)}` : ''}`);
-      const found = answer.dead ?? answer.tasks ?? answer.entries ?? [];
-      this.tasks = cursor ? [...this.tasks, ...found] : found;
-      this.cursor = answer.cursor ?? null;
+      this.tasks = cursor ? [...this.tasks, ...answer.tasks] : answer.tasks;
+      this.cursor = answer.next;
       this.draw();
     } catch (error) {
       text(this.table.empty, error.message);
@@ -210,13 +209,12 @@ class DeadLetters {
   }
 
   row(task) {
-    const name = task.task ?? task.name ?? 'task';
     const retry = el('button.button.button--small', { type: 'button', 'aria-label': `Retry ${task.id}`, click: () => this.act(task, 'retry') }, 'Retry');
     const drop = el('button.button.button--small.button--danger', { type: 'button', 'aria-label': `Drop ${task.id}`, click: () => this.act(task, 'drop') }, 'Drop');
     return {
-      node: el('tr', null, el('th', { scope: 'row' }, el('span.task-name', null, name), el('span.task-message.is-code', null, task.id)),
-        el('td.is-number', null, clock(task.failed_ms ?? task.died_ms ?? null)), el('td.is-number', null, count(task.attempts ?? task.attempt)),
-        el('td', null, task.error ?? task.message ?? '–'), el('td', null, el('span.row-buttons', null, retry, drop))),
+      node: el('tr', null, el('th', { scope: 'row' }, el('span.task-name', null, task.name ?? 'task'), el('span.task-message.is-code', null, task.id)),
+        el('td.is-number', null, clock(task.ended_ms)), el('td.is-number', null, count(task.attempts)),
+        el('td', null, task.error ?? '–'), el('td', null, el('span.row-buttons', null, retry, drop))),
     };
   }
 
@@ -224,8 +222,7 @@ class DeadLetters {
     if (command === 'drop' && !(await confirmed({ title: 'Drop this task?', lines: ['It is deleted from the dead letters and never runs again.'], confirm: 'Drop', danger: true }))) return;
     if (!(await unlocked())) return;
     const path = `remote/dead/${escape(task.id)}`;
-    const query = `?queue=${escape(this.queue.value)}`;
-    await attempt(() => (command === 'retry' ? write('POST', `${path}/retry${query}`) : write('DELETE', `${path}${query}`)), () => (command === 'retry' ? 'The task is ready again.' : 'The task is dropped.'));
+    await attempt(() => (command === 'retry' ? write('POST', `${path}/retry`) : write('DELETE', path)), () => (command === 'retry' ? 'The task is ready again.' : 'The task is dropped.'));
     await this.load();
   }
 }
