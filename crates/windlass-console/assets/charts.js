@@ -74,7 +74,7 @@ export class Chart {
     const end = history.times.at(-1) ?? Date.now() / 1000;
     this.window = [end - history.range, end];
     const { log } = this.definition;
-    this.data = [history.times, ...this.definition.lines.map(({ key }) => shown(history.series[key], log, key))];
+    this.data = [history.times, ...this.definition.lines.map(({ key }) => shown(history.values(key), log, key))];
     this.describe(history.range);
     if (this.plot === null) this.plot = new uPlot(this.options(), this.data, this.place);
     else this.plot.setData(this.data);

@@ -30,6 +30,7 @@ export function showDetail(main, name) {
       gone.draw(main);
       return;
     }
+    gone.seen = true;
     if (view === null || view.version !== shape(pool)) {
       view?.end();
       view = new PoolView(pool);
@@ -59,19 +60,22 @@ const shape = (pool) => `${pool.kind} ${pool.tunable.join()}`;
 class Gone {
   constructor(name) {
     this.name = name;
+    this.seen = false;
     this.node = el('section.gone', { role: 'status' }, BACK(), el('h1', null, name), el('p'));
   }
 
   draw(main) {
     if (main.firstChild !== this.node) main.replaceChildren(this.node);
     const waiting = state.meta === null;
-    text(this.node.lastChild, waiting ? 'Waiting for the first figures.' : 'This pool has ended, or was never registered with the monitor.');
+    const missing = this.seen ? 'This pool has ended.' : 'There is no pool of this name: it has ended, or it was never registered.';
+    text(this.node.lastChild, waiting ? 'Waiting for the first figures.' : missing);
   }
 }
 
 class PoolView {
   constructor(pool) {
     this.version = shape(pool);
+    this.ended = false;
     this.name = pool.name;
     this.history = new History(pool.name);
     this.head = new Head(pool, () => this.tune.focus());
@@ -98,9 +102,9 @@ class PoolView {
     try {
       await this.history.load(state.range);
     } catch {
-      return; // Live points fill the charts; the next connection reads the history again.
+      return; // The next connection reads the history again.
     }
-    this.drawCharts();
+    if (!this.ended) this.drawCharts();
   }
 
   update(pool) {
@@ -111,9 +115,17 @@ class PoolView {
       this.actions.update(pool);
       this.special?.update(pool);
     });
-    if (this.history.isStale()) this.load();
-    this.history.push(pool);
-    this.drawCharts();
+    this.follow();
+  }
+
+  async follow() {
+    if (document.hidden) return;
+    try {
+      await this.history.follow();
+    } catch {
+      return; // The header says that the process does not answer.
+    }
+    if (!this.ended) this.drawCharts();
   }
 
   drawCharts() {
@@ -125,6 +137,7 @@ class PoolView {
   }
 
   end() {
+    this.ended = true;
     this.charts.forEach((chart) => chart.destroy());
     ['head', 'side', 'workers', 'recent'].forEach(forget);
     this.alerts.end();

@@ -8,7 +8,7 @@ import { icon } from './icons.js';
 import { state } from './state.js';
 
 const ALL = ['core', 'max', 'capacity', 'keep_alive_seconds', 'policy', 'allow_core_timeout'];
-const REVERTS = [[30, 'in 30 s'], [60, 'in 1 min'], [300, 'in 5 min'], [900, 'in 15 min'], [0, 'never']];
+const REVERTS = [[10, 'in 10 s'], [30, 'in 30 s'], [60, 'in 1 min'], [300, 'in 5 min'], [900, 'in 15 min'], [0, 'never']];
 
 /** The form of a pool. Fields that the reader has not touched follow the pool. */
 export class TuneForm {
