@@ -44,8 +44,13 @@ async function request(path, options, again = true) {
   const body = await answer.json().catch(() => null);
   if (answer.ok) return body;
   if (answer.status === 429 && again) {
-    await new Promise((resolve) => { setTimeout(resolve, SLOW_DOWN_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, SLOW_DOWN_MS);
+    });
     return request(path, options, false);
   }
-  throw new ApiError(answer.status, body?.error ?? { code: 'unknown', message: `The server answered ${answer.status}.`, field: null });
+  throw new ApiError(
+    answer.status,
+    body?.error ?? { code: 'unknown', message: `The server answered ${answer.status}.`, field: null },
+  );
 }

@@ -93,7 +93,8 @@ function hold() {
 
 function chooseRange(rangeSeconds) {
   state.range = rangeSeconds;
-  for (const button of by('range').children) set(button, 'aria-pressed', String(Number(button.dataset.seconds) === rangeSeconds));
+  for (const button of by('range').children)
+    set(button, 'aria-pressed', String(Number(button.dataset.seconds) === rangeSeconds));
   emit('range');
 }
 
@@ -135,15 +136,22 @@ function start() {
   by('hold').addEventListener('click', hold);
   by('unlock').addEventListener('click', toggleLock);
   by('theme').addEventListener('click', nextTheme);
-  by('range').addEventListener('click', ({ target }) => { if (target.dataset.seconds) chooseRange(Number(target.dataset.seconds)); });
-  document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); main.focus(); });
+  by('range').addEventListener('click', ({ target }) => {
+    if (target.dataset.seconds) chooseRange(Number(target.dataset.seconds));
+  });
+  document.querySelector('.skip').addEventListener('click', (event) => {
+    event.preventDefault();
+    main.focus();
+  });
   addEventListener('hashchange', () => {
     if (takeTokenFromAddress()) checkSession().catch(() => undefined);
     showRoute();
   });
   on('pools', () => later('header', drawHeader));
   on('alerts', () => later('header', drawHeader));
-  on('hello', () => { resync(); });
+  on('hello', () => {
+    resync();
+  });
   on('connection', drawConnection);
   on('session', drawSession);
   on('theme', drawTheme);

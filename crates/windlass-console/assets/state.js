@@ -33,8 +33,7 @@ export function serverNow() {
 
 /** Takes a whole snapshot, the answer of `GET pools` and the event `hello`. */
 export function takeHello(snapshot) {
-  const { pools, ...meta } = snapshot;
-  state.meta = meta;
+  state.meta = { ...snapshot, pools: undefined };
   takePools(snapshot);
   emit('hello');
 }
@@ -73,7 +72,10 @@ export function takeAlert(alert) {
 /** The alerts that are active now, the newest first. */
 export function activeAlerts(pool) {
   return [...state.alerts.values()]
-    .filter((alert) => alert.active && (pool === undefined || alert.pool === pool) && (state.pools.has(alert.pool) || !alert.pool))
+    .filter(
+      (alert) =>
+        alert.active && (pool === undefined || alert.pool === pool) && (state.pools.has(alert.pool) || !alert.pool),
+    )
     .sort((one, other) => other.since_ms - one.since_ms);
 }
 

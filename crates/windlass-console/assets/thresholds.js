@@ -23,7 +23,14 @@ export class AlertPanel {
     this.list = alertList({ withPool: false });
     this.empty = el('p.empty', null, icon('check'), 'No alert so far.');
     this.inputs = new Map();
-    this.node = el('section.panel', { 'aria-labelledby': 'pool-alerts-title' }, el('h2.panel__title', { id: 'pool-alerts-title' }, 'Alerts'), this.empty, this.list.node, this.form());
+    this.node = el(
+      'section.panel',
+      { 'aria-labelledby': 'pool-alerts-title' },
+      el('h2.panel__title', { id: 'pool-alerts-title' }, 'Alerts'),
+      this.empty,
+      this.list.node,
+      this.form(),
+    );
     this.stops = [on('alerts', () => this.draw()), on('pools', () => this.drawAlerts())];
     this.draw();
   }
@@ -33,9 +40,20 @@ export class AlertPanel {
       const id = `threshold-${key}`;
       const input = el('input.input.input--number', { type: 'number', id, min: 0, step: 'any', placeholder: 'off' });
       this.inputs.set(key, input);
-      return el('div.field.field--row', null, el('label', { for: id }, label), el('span.field__with-unit', null, input, el('span.field__unit', null, unit)));
+      return el(
+        'div.field.field--row',
+        null,
+        el('label', { for: id }, label),
+        el('span.field__with-unit', null, input, el('span.field__unit', null, unit)),
+      );
     });
-    const form = el('form', null, ...rows, el('p.field__hint', null, 'An empty field switches the alert off.'), el('button.button', { type: 'submit' }, 'Save thresholds'));
+    const form = el(
+      'form',
+      null,
+      ...rows,
+      el('p.field__hint', null, 'An empty field switches the alert off.'),
+      el('button.button', { type: 'submit' }, 'Save thresholds'),
+    );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.save();
@@ -55,8 +73,10 @@ export class AlertPanel {
   }
 
   drawAlerts() {
-    const alerts = [...state.alerts.values()].filter((alert) => alert.pool === this.name)
-      .sort((one, other) => Number(other.active) - Number(one.active) || other.since_ms - one.since_ms).slice(0, 12);
+    const alerts = [...state.alerts.values()]
+      .filter((alert) => alert.pool === this.name)
+      .sort((one, other) => Number(other.active) - Number(one.active) || other.since_ms - one.since_ms)
+      .slice(0, 12);
     show(this.empty, alerts.length === 0);
     this.list.render(alerts);
   }
@@ -65,10 +85,14 @@ export class AlertPanel {
     const changed = {};
     for (const [key, , , factor] of FIELDS) {
       const input = this.inputs.get(key);
-      if (input.value !== (input.dataset.known ?? '')) changed[key] = input.value === '' ? null : Number(input.value) / factor;
+      if (input.value !== (input.dataset.known ?? ''))
+        changed[key] = input.value === '' ? null : Number(input.value) / factor;
     }
     if (Object.keys(changed).length === 0 || !(await unlocked())) return;
-    const answer = await attempt(() => write('PATCH', poolPath(this.name, 'alerts'), changed), () => 'Thresholds saved.');
+    const answer = await attempt(
+      () => write('PATCH', poolPath(this.name, 'alerts'), changed),
+      () => 'Thresholds saved.',
+    );
     if (answer === null) return;
     state.thresholds[this.name] = answer;
     for (const [key, , , factor] of FIELDS) {
