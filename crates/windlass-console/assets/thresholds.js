@@ -11,10 +11,12 @@ const FIELDS = [
   ['capacity', 'Queue filled', '%', 100],
   ['queue_age_seconds', 'Oldest waiting task', 's', 1],
   ['stuck_seconds', 'One task runs', 's', 1],
+  ['churn_per_minute', 'Thread exits', '/min', 1],
   ['run_timeout_seconds', 'Slow run', 's', 1],
   ['queue_timeout_seconds', 'Slow wait', 's', 1],
-  ['churn_per_minute', 'Thread exits', '/min', 1],
 ];
+/** The alerts that are off unless a value is set. */
+const OPTIONAL = new Set(['run_timeout_seconds', 'queue_timeout_seconds']);
 
 /** The panel of a pool's alerts. */
 export class AlertPanel {
@@ -38,7 +40,9 @@ export class AlertPanel {
   form() {
     const rows = FIELDS.map(([key, label, unit]) => {
       const id = `threshold-${key}`;
-      const input = el('input.input.input--number', { type: 'number', id, min: 0, step: 'any', placeholder: 'off' });
+      const optional = OPTIONAL.has(key);
+      const more = optional ? { placeholder: 'off' } : { required: true };
+      const input = el('input.input.input--number', { type: 'number', id, min: 0, step: 'any', ...more });
       this.inputs.set(key, input);
       return el(
         'div.field.field--row',
@@ -51,7 +55,7 @@ export class AlertPanel {
       'form',
       null,
       ...rows,
-      el('p.field__hint', null, 'An empty field switches the alert off.'),
+      el('p.field__hint', null, 'Slow runs and waits are counted from the value that is set here; empty is off.'),
       el('button.button', { type: 'submit' }, 'Save thresholds'),
     );
     form.addEventListener('submit', (event) => {
