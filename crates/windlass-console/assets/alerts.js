@@ -13,19 +13,36 @@ const SILENCE_SECONDS = 600;
 /** A list of alerts, updated in place by `render`. */
 export function alertList({ withPool }) {
   const node = el('ul.alerts');
-  const list = new KeyedList(node, { key: (alert) => alert.id, make: (alert) => makeRow(alert, withPool), update: updateRow });
+  const list = new KeyedList(node, {
+    key: (alert) => alert.id,
+    make: (alert) => makeRow(alert, withPool),
+    update: updateRow,
+  });
   return { node, render: (alerts) => list.render(alerts) };
 }
 
 function makeRow(alert, withPool) {
   const row = { alert, message: el('span.alert__message'), since: el('span.alert__since') };
-  row.silence = el('button.button.button--small', { type: 'button', click: () => silence(row.alert) }, 'Silence 10 min');
+  row.silence = el(
+    'button.button.button--small',
+    { type: 'button', click: () => silence(row.alert) },
+    'Silence 10 min',
+  );
   row.mark = icon('alert');
-  row.node = el('li.alert', null,
+  row.node = el(
+    'li.alert',
+    null,
     row.mark,
-    el('span.alert__text', null, el('strong.alert__kind', null, alertName(alert.kind)),
-      withPool && alert.pool ? el('a.alert__pool', { href: poolAddress(alert.pool) }, alert.pool) : null, row.message, row.since),
-    row.silence);
+    el(
+      'span.alert__text',
+      null,
+      el('strong.alert__kind', null, alertName(alert.kind)),
+      withPool && alert.pool ? el('a.alert__pool', { href: poolAddress(alert.pool) }, alert.pool) : null,
+      row.message,
+      row.since,
+    ),
+    row.silence,
+  );
   return row;
 }
 
@@ -37,7 +54,10 @@ function updateRow(row, alert) {
   text(row.message, alert.message);
   const since = (serverNow() - alert.since_ms) / 1000;
   const silencedUntil = silenced ? ` · silenced until ${clock(alert.silenced_until_ms)}` : '';
-  text(row.since, alert.active ? `for ${span(since)}${silencedUntil}` : `${clock(alert.since_ms)} to ${clock(alert.cleared_ms)}`);
+  text(
+    row.since,
+    alert.active ? `for ${span(since)}${silencedUntil}` : `${clock(alert.since_ms)} to ${clock(alert.cleared_ms)}`,
+  );
   set(row.silence, 'aria-label', `Silence 10 min: ${alertName(alert.kind)}${alert.pool ? ` of ${alert.pool}` : ''}`);
   show(row.silence, alert.active && !silenced);
 }
@@ -45,7 +65,10 @@ function updateRow(row, alert) {
 async function silence(alert) {
   if (!(await unlocked())) return;
   const path = `alerts/${encodeURIComponent(alert.id)}/silence`;
-  const answer = await attempt(() => write('POST', path, { seconds: SILENCE_SECONDS }), () => 'Silenced for 10 minutes.');
+  const answer = await attempt(
+    () => write('POST', path, { seconds: SILENCE_SECONDS }),
+    () => 'Silenced for 10 minutes.',
+  );
   if (answer !== null) takeAlert({ ...alert, ...answer });
 }
 
@@ -54,6 +77,8 @@ export function announceAlerts() {
   const announcer = document.getElementById('announcer');
   on('alert-turned', (alert) => {
     const where = alert.pool ? ` in pool ${alert.pool}` : '';
-    announcer.textContent = alert.active ? `Alert${where}: ${alertName(alert.kind)}. ${alert.message}` : `Cleared${where}: ${alertName(alert.kind)}.`;
+    announcer.textContent = alert.active
+      ? `Alert${where}: ${alertName(alert.kind)}. ${alert.message}`
+      : `Cleared${where}: ${alertName(alert.kind)}.`;
   });
 }

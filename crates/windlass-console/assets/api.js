@@ -1,5 +1,5 @@
 // The REST interface: one function for reads, one for writes, one error type.
-import { authorization } from './session.js';
+import { authorization, lock } from './session.js';
 
 /** An answer that is not a success, with the server's own words. */
 export class ApiError extends Error {
@@ -43,9 +43,16 @@ async function request(path, options, again = true) {
   }
   const body = await answer.json().catch(() => null);
   if (answer.ok) return body;
+  // A program that was started again may have another token.
+  if (answer.status === 401) lock();
   if (answer.status === 429 && again) {
-    await new Promise((resolve) => { setTimeout(resolve, SLOW_DOWN_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, SLOW_DOWN_MS);
+    });
     return request(path, options, false);
   }
-  throw new ApiError(answer.status, body?.error ?? { code: 'unknown', message: `The server answered ${answer.status}.`, field: null });
+  throw new ApiError(
+    answer.status,
+    body?.error ?? { code: 'unknown', message: `The server answered ${answer.status}.`, field: null },
+  );
 }

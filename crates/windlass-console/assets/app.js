@@ -19,6 +19,7 @@ const by = (id) => document.getElementById(id);
 const main = by('main');
 let endView = null;
 let shown = null;
+let title = 'Windlass console';
 
 function showRoute() {
   const route = currentRoute();
@@ -30,7 +31,8 @@ function showRoute() {
   document.body.dataset.view = route.view;
   const views = { overview: showOverview, pool: (place) => showDetail(place, route.name), remote: showRemote };
   endView = views[route.view](main);
-  document.title = route.view === 'pool' ? `${route.name} · Windlass` : 'Windlass console';
+  title = route.view === 'pool' ? `${route.name} · Windlass` : 'Windlass console';
+  document.title = title;
   set(by('tab-pools'), 'aria-current', route.view === 'remote' ? null : 'page');
   set(by('tab-remote'), 'aria-current', route.view === 'remote' ? 'page' : null);
   if (first) return;
@@ -47,6 +49,8 @@ function drawHeader() {
   const alerts = activeAlerts().length;
   text(by('fact-alerts'), alerts === 0 ? 'none' : count(alerts));
   by('fact-alerts-item').classList.toggle('is-alert', alerts > 0);
+  const wanted = alerts === 0 ? title : `▲ ${alerts} · ${title}`;
+  if (document.title !== wanted) document.title = wanted;
   text(by('foot-version'), `Windlass ${meta.windlass}`);
   show(by('tabs'), meta.remote === true);
 }
@@ -93,7 +97,8 @@ function hold() {
 
 function chooseRange(rangeSeconds) {
   state.range = rangeSeconds;
-  for (const button of by('range').children) set(button, 'aria-pressed', String(Number(button.dataset.seconds) === rangeSeconds));
+  for (const button of by('range').children)
+    set(button, 'aria-pressed', String(Number(button.dataset.seconds) === rangeSeconds));
   emit('range');
 }
 
@@ -103,9 +108,21 @@ function drawTheme() {
   setIcon(by('theme').querySelector('.icon'), `theme-${theme()}`);
 }
 
+/** What an active alert says changes while it is active; the stream tells only that it came or went. */
+const ALERTS_EVERY_MS = 5_000;
+let alertsReadAt = 0;
+
+function refreshAlerts() {
+  if (document.hidden || activeAlerts().length === 0 || Date.now() - alertsReadAt < ALERTS_EVERY_MS) return;
+  alertsReadAt = Date.now();
+  read('alerts').then(takeAlerts, () => undefined);
+}
+
 /** What the stream does not repeat is read again after each new connection. */
 async function resync() {
   drawSession();
+  alertsReadAt = Date.now();
+  checkSession().catch(() => undefined);
   const [alerts, audit] = await Promise.allSettled([read('alerts'), read('audit')]);
   if (alerts.status === 'fulfilled') takeAlerts(alerts.value);
   if (audit.status === 'fulfilled') {
@@ -135,15 +152,23 @@ function start() {
   by('hold').addEventListener('click', hold);
   by('unlock').addEventListener('click', toggleLock);
   by('theme').addEventListener('click', nextTheme);
-  by('range').addEventListener('click', ({ target }) => { if (target.dataset.seconds) chooseRange(Number(target.dataset.seconds)); });
-  document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); main.focus(); });
+  by('range').addEventListener('click', ({ target }) => {
+    if (target.dataset.seconds) chooseRange(Number(target.dataset.seconds));
+  });
+  document.querySelector('.skip').addEventListener('click', (event) => {
+    event.preventDefault();
+    main.focus();
+  });
   addEventListener('hashchange', () => {
     if (takeTokenFromAddress()) checkSession().catch(() => undefined);
     showRoute();
   });
   on('pools', () => later('header', drawHeader));
+  on('pools', refreshAlerts);
   on('alerts', () => later('header', drawHeader));
-  on('hello', () => { resync(); });
+  on('hello', () => {
+    resync();
+  });
   on('connection', drawConnection);
   on('session', drawSession);
   on('theme', drawTheme);
@@ -155,7 +180,6 @@ function start() {
   drawTheme();
   chooseRange(state.range);
   showRoute();
-  checkSession().catch(() => undefined);
   connect();
 }
 

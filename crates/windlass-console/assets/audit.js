@@ -11,7 +11,13 @@ export class AuditList {
     this.rows = el('ol.audit', { tabindex: 0, 'aria-labelledby': 'audit-title' });
     this.empty = el('p.empty', null, 'Nothing has been changed since the program started.');
     this.list = new KeyedList(this.rows, { key: (entry) => entry.id, make: makeRow, update: updateRow });
-    this.node = el('section.panel', { 'aria-labelledby': 'audit-title' }, el('h2.panel__title', { id: 'audit-title' }, 'Changes so far'), this.empty, this.rows);
+    this.node = el(
+      'section.panel',
+      { 'aria-labelledby': 'audit-title' },
+      el('h2.panel__title', { id: 'audit-title' }, 'Changes so far'),
+      this.empty,
+      this.rows,
+    );
     this.stop = on('audit', () => this.draw());
     this.draw();
   }
@@ -30,11 +36,21 @@ export class AuditList {
 function makeRow(entry) {
   const note = el('span.audit__note');
   const what = entry.changes.length > 0 ? changeLine(entry.changes) : words(entry.action);
-  const by = [entry.source === 'api' ? 'from the console' : entry.source === 'revert' ? 'by itself' : 'from code', entry.actor].filter(Boolean).join(', ');
+  const by = [
+    entry.source === 'api' ? 'from the console' : entry.source === 'revert' ? 'by itself' : 'from code',
+    entry.actor,
+  ]
+    .filter(Boolean)
+    .join(', ');
   return {
     note,
-    node: el('li.audit__entry', null, el('time.audit__time', { datetime: new Date(entry.at_ms).toISOString() }, clock(entry.at_ms)),
-      el('span.audit__what', null, entry.action === 'revert' ? `Reverted: ${what}` : what, note), el('span.audit__by', null, by)),
+    node: el(
+      'li.audit__entry',
+      null,
+      el('time.audit__time', { datetime: new Date(entry.at_ms).toISOString() }, clock(entry.at_ms)),
+      el('span.audit__what', null, entry.action === 'revert' ? `Reverted: ${what}` : what, note),
+      el('span.audit__by', null, by),
+    ),
   };
 }
 

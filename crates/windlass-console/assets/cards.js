@@ -32,14 +32,17 @@ export class PoolCard {
 
   build(name, poolKind) {
     const title = el('h3.card__name', null, el('a.card__link', { href: poolAddress(name) }, name));
-    const meter = (label, fraction, gauge, note, spark) => el('div.meter', null,
-      el('span.meter__label', null, label), fraction.node, spark.node, gauge.node, note);
-    return el('li.card', { 'data-pool': name },
+    const meter = (label, fraction, gauge, note, spark) =>
+      el('div.meter', null, el('span.meter__label', null, label), fraction.node, spark.node, gauge.node, note);
+    return el(
+      'li.card',
+      { 'data-pool': name },
       el('div.card__head', null, title, el('span.card__kind', null, kind(poolKind)), this.chip.node),
       meter('Threads', this.threads, this.threadGauge, this.threadNote, this.activeSpark),
       meter('Queue', this.queue, this.queueGauge, this.queueNote, this.queueSpark),
       el('dl.card__figures', null, ...this.figures.map((one) => one.node)),
-      el('div.card__foot', null, this.alerts.node, this.revert));
+      el('div.card__foot', null, this.alerts.node, this.revert),
+    );
   }
 
   update(pool) {
@@ -52,13 +55,24 @@ export class PoolCard {
     this.node.classList.toggle('card--alert', pool.alerts.length > 0);
     this.threads.update(count(threads.active), threads.max === null ? '' : ` of ${count(threads.max)}`);
     this.threadGauge.update(threads);
-    text(this.threadNote, `${count(threads.size)} started · core ${count(threads.core)}${threads.waiting > 0 ? ` · ${threads.waiting} blocked` : ''}`);
+    text(
+      this.threadNote,
+      `${count(threads.size)} started · core ${count(threads.core)}${threads.waiting > 0 ? ` · ${threads.waiting} blocked` : ''}`,
+    );
     this.queue.update(count(queue.len), queue.capacity === null ? '' : ` of ${count(queue.capacity)}`);
     this.queueGauge.update(queue);
-    text(this.queueNote, `${queue.capacity === null ? 'no bound' : `peak ${count(queue.peak)}`}${queue.oldest_seconds === null ? '' : ` · oldest ${seconds(queue.oldest_seconds)}`}`);
+    text(
+      this.queueNote,
+      `${queue.capacity === null ? 'no bound' : `peak ${count(queue.peak)}`}${queue.oldest_seconds === null ? '' : ` · oldest ${seconds(queue.oldest_seconds)}`}`,
+    );
     this.activeSpark.draw(pool.spark.active, Math.max(1, threads.max ?? 1));
     this.queueSpark.draw(pool.spark.queue, 1);
-    const values = [rate(pool.rates.completed), pool.wait === null ? NONE : seconds(pool.wait.p99), pool.run === null ? NONE : seconds(pool.run.p99), count(pool.tasks.rejected)];
+    const values = [
+      rate(pool.rates.completed),
+      pool.wait === null ? NONE : seconds(pool.wait.p99),
+      pool.run === null ? NONE : seconds(pool.run.p99),
+      count(pool.tasks.rejected),
+    ];
     values.forEach((value, index) => text(this.figures[index].value, value));
     this.figures[3].node.classList.toggle('is-bad', pool.rates.rejected > 0);
   }

@@ -10,22 +10,56 @@ const HEIGHT = 172;
 const DASHES = { solid: [], dash: [7, 4], dot: [2, 3], long: [12, 4, 2, 4] };
 const line = (key, label, tone, dash = 'solid', more = {}) => ({ key, label, tone, dash, ...more });
 const quantiles = (of) => [
-  line(`${of}_p50`, 'p50', '--series-1'), line(`${of}_p90`, 'p90', '--series-2', 'dash'), line(`${of}_p99`, 'p99', '--series-4', 'long'),
+  line(`${of}_p50`, 'p50', '--series-1'),
+  line(`${of}_p90`, 'p90', '--series-2', 'dash'),
+  line(`${of}_p99`, 'p99', '--series-4', 'long'),
 ];
 
 const CHARTS = {
-  threads: { title: 'Threads', format: count, step: true, lines: [
-    line('active', 'active', '--series-1', 'solid', { fill: '--series-1-soft', width: 2 }), line('size', 'started', '--series-2'),
-    line('core', 'core', '--series-3', 'dash'), line('max', 'max', '--series-4', 'dot')] },
-  queue: { title: 'Queue', format: count, band: ['queue_peak', 'queue'], lines: [
-    line('queue', 'waiting', '--series-1', 'solid', { width: 2 }), line('queue_peak', 'peak', '--series-2', 'dot', { width: 1 }), line('capacity', 'bound', '--series-4', 'dash')] },
-  rates: { title: 'Tasks per second', format: rate, lines: [
-    line('completed', 'done', '--series-3', 'solid', { fill: '--series-3-soft', width: 2 }), line('submitted', 'submitted', '--series-1'),
-    line('failed', 'failed', '--series-4', 'dash'), line('rejected', 'rejected', '--series-5', 'dot', { width: 2 })] },
+  threads: {
+    title: 'Threads',
+    format: count,
+    step: true,
+    lines: [
+      line('active', 'active', '--series-1', 'solid', { fill: '--series-1-soft', width: 2 }),
+      line('size', 'started', '--series-2'),
+      line('core', 'core', '--series-3', 'dash'),
+      line('max', 'max', '--series-4', 'dot'),
+    ],
+  },
+  queue: {
+    title: 'Queue',
+    format: count,
+    band: ['queue_peak', 'queue'],
+    lines: [
+      line('queue', 'waiting', '--series-1', 'solid', { width: 2 }),
+      line('queue_peak', 'peak', '--series-2', 'dot', { width: 1 }),
+      line('capacity', 'bound', '--series-4', 'dash'),
+    ],
+  },
+  rates: {
+    title: 'Tasks per second',
+    format: rate,
+    lines: [
+      line('completed', 'done', '--series-3', 'solid', { fill: '--series-3-soft', width: 2 }),
+      line('submitted', 'submitted', '--series-1'),
+      line('failed', 'failed', '--series-4', 'dash'),
+      line('rejected', 'rejected', '--series-5', 'dot', { width: 2 }),
+    ],
+  },
   wait: { title: 'Wait before the start', format: seconds, log: true, lines: quantiles('wait') },
   run: { title: 'Run time', format: seconds, log: true, lines: quantiles('run') },
-  steals: { title: 'Steals per second', format: rate, lines: [line('steals', 'steals', '--series-2', 'solid', { fill: '--series-2-soft', width: 2 })] },
-  lateness: { title: 'Lateness of scheduled starts', format: seconds, log: true, lines: [line('lateness_p99', 'p99', '--series-4', 'solid', { width: 2 })] },
+  steals: {
+    title: 'Steals per second',
+    format: rate,
+    lines: [line('steals', 'steals', '--series-2', 'solid', { fill: '--series-2-soft', width: 2 })],
+  },
+  lateness: {
+    title: 'Lateness of scheduled starts',
+    format: seconds,
+    log: true,
+    lines: [line('lateness_p99', 'p99', '--series-4', 'solid', { width: 2 })],
+  },
 };
 
 /** The charts that suit a kind of pool. */
@@ -43,8 +77,19 @@ export class Chart {
     this.place = el('div.chart__plot', { role: 'img' });
     this.none = el('p.chart__none', null, 'Nothing measured in this range');
     this.values = this.definition.lines.map(() => el('span.legend__value'));
-    const legend = el('ul.legend', null, ...this.definition.lines.map((each, index) => el('li.legend__item', null, swatch(each), el('span', null, each.label), this.values[index])));
-    this.node = el('figure.chart', { 'data-chart': name }, el('figcaption.chart__head', null, el('span.chart__title', null, this.definition.title), legend), el('div.chart__frame', null, this.place, this.none));
+    const legend = el(
+      'ul.legend',
+      null,
+      ...this.definition.lines.map((each, index) =>
+        el('li.legend__item', null, swatch(each), el('span', null, each.label), this.values[index]),
+      ),
+    );
+    this.node = el(
+      'figure.chart',
+      { 'data-chart': name },
+      el('figcaption.chart__head', null, el('span.chart__title', null, this.definition.title), legend),
+      el('div.chart__frame', null, this.place, this.none),
+    );
     this.sizes = new ResizeObserver(([entry]) => this.resize(Math.floor(entry.contentRect.width)));
     this.sizes.observe(this.place);
     this.visible = false;
@@ -67,14 +112,15 @@ export class Chart {
   /** Shows a history in one of the next frames; a chart out of sight waits until it is scrolled to. */
   show(history = this.history) {
     this.history = history;
-    if (this.visible && this.history !== undefined && this.width !== undefined) later(this, () => this.draw(this.history));
+    if (this.visible && this.history !== undefined && this.width !== undefined)
+      later(this, () => this.draw(this.history));
   }
 
   draw(history) {
     const end = history.times.at(-1) ?? Date.now() / 1000;
     this.window = [end - history.range, end];
     const { log } = this.definition;
-    this.data = [history.times, ...this.definition.lines.map(({ key }) => shown(history.series[key], log, key))];
+    this.data = [history.times, ...this.definition.lines.map(({ key }) => shown(history.values(key), log, key))];
     this.describe(history.range);
     if (this.plot === null) this.plot = new uPlot(this.options(), this.data, this.place);
     else this.plot.setData(this.data);
@@ -98,12 +144,14 @@ export class Chart {
   describe(range) {
     const { lines, title, format } = this.definition;
     let measured = false;
-    const parts = lines.map(({ label }, index) => {
-      const found = extremes(this.data[index + 1]);
-      if (found === null) return null;
-      measured = true;
-      return `${label} now ${format(found.last)}, between ${format(found.least)} and ${format(found.most)}`;
-    }).filter((part) => part !== null);
+    const parts = lines
+      .map(({ label }, index) => {
+        const found = extremes(this.data[index + 1]);
+        if (found === null) return null;
+        measured = true;
+        return `${label} now ${format(found.last)}, between ${format(found.least)} and ${format(found.most)}`;
+      })
+      .filter((part) => part !== null);
     show(this.none, !measured);
     const description = `${title}, last ${range >= 86_400 ? '24 hours' : `${range / 60} minutes`}: ${measured ? parts.join('; ') : 'nothing measured'}.`;
     this.place.setAttribute('aria-label', description);
@@ -124,14 +172,26 @@ export class Chart {
     const { lines, log, step, band } = this.definition;
     const paths = step ? uPlot.paths.stepped({ align: 1 }) : undefined;
     const series = lines.map(({ label, tone, dash, fill, width = 1.5 }) => ({
-      label, stroke: colour(tone), fill: fill === undefined ? undefined : colour(fill), dash: DASHES[dash], width, paths, points: { show: false },
+      label,
+      stroke: colour(tone),
+      fill: fill === undefined ? undefined : colour(fill),
+      dash: DASHES[dash],
+      width,
+      paths,
+      points: { show: false },
     }));
     const at = (key) => 1 + lines.findIndex((each) => each.key === key);
     return {
-      width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 8, 0, 0],
+      width: this.width,
+      height: HEIGHT,
+      legend: { show: false },
+      padding: [8, 8, 0, 0],
       series: [{}, ...series],
       bands: band === undefined ? [] : [{ series: band.map(at), fill: colour('--series-2-soft') }],
-      scales: { x: { time: true, range: () => this.window }, y: log ? { distr: 3, range: decades } : { range: fromZero } },
+      scales: {
+        x: { time: true, range: () => this.window },
+        y: log ? { distr: 3, range: decades } : { range: fromZero },
+      },
       axes: this.axes(),
       cursor: { sync: { key: 'windlass' }, drag: { x: false, y: false }, points: { size: 6 } },
       hooks: { setCursor: [(plot) => this.legend(plot.cursor.idx ?? null)] },
@@ -148,18 +208,39 @@ export class Chart {
 
   axes() {
     const { format, log } = this.definition;
-    const ink = { stroke: colour('--muted'), font: '11px system-ui, sans-serif', ticks: { show: false }, grid: { stroke: colour('--grid'), width: 1 } };
+    const ink = {
+      stroke: colour('--muted'),
+      font: '11px system-ui, sans-serif',
+      ticks: { show: false },
+      grid: { stroke: colour('--grid'), width: 1 },
+    };
     const time = (_, splits) => splits.map((split) => this.time(split));
-    const y = { ...ink, size: 56, gap: 6, values: (_, splits) => splits.map((split) => (split === null ? '' : format(split))) };
+    const y = {
+      ...ink,
+      size: 56,
+      gap: 6,
+      values: (_, splits) => splits.map((split) => (split === null ? '' : format(split))),
+    };
     if (log) Object.assign(y, { splits: (plot, _, least, most) => powers(least, most), filter: (_, splits) => splits });
-    else Object.assign(y, { space: 32, incrs: [1, 2, 5, 10, 20, 50].flatMap((one, _, all) => (one === 50 ? all.flatMap((each) => [each, each * 100, each * 1e4, each * 1e6]) : [])).sort((a, b) => a - b) });
+    else
+      Object.assign(y, {
+        space: 32,
+        incrs: [1, 2, 5, 10, 20, 50]
+          .flatMap((one, _, all) =>
+            one === 50 ? all.flatMap((each) => [each, each * 100, each * 1e4, each * 1e6]) : [],
+          )
+          .sort((a, b) => a - b),
+      });
     return [{ ...ink, size: 26, gap: 4, space: 80, values: time }, y];
   }
 }
 
 function swatch({ tone, dash }) {
-  return svg('svg', { class: `swatch swatch${tone.replace('--series', '')}`, viewBox: '0 0 22 8', 'aria-hidden': 'true' },
-    svg('path', { d: 'M1 4H21', 'stroke-dasharray': DASHES[dash].map((each) => each * 0.8).join(' ') || 'none' }));
+  return svg(
+    'svg',
+    { class: `swatch swatch${tone.replace('--series', '')}`, viewBox: '0 0 22 8', 'aria-hidden': 'true' },
+    svg('path', { d: 'M1 4H21', 'stroke-dasharray': DASHES[dash].map((each) => each * 0.8).join(' ') || 'none' }),
+  );
 }
 
 /** A logarithm has no zero; a maximum that nobody can reach would flatten the rest. */
@@ -193,7 +274,8 @@ function decades(_, least, most) {
 
 function powers(least, most) {
   const found = [];
-  for (let power = Math.round(Math.log10(least)); power <= Math.round(Math.log10(most)); power += 1) found.push(10 ** power);
+  for (let power = Math.round(Math.log10(least)); power <= Math.round(Math.log10(most)); power += 1)
+    found.push(10 ** power);
   const every = Math.ceil(found.length / 5);
   return found.filter((_, index) => index % every === 0);
 }

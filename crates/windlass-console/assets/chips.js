@@ -28,9 +28,17 @@ export class StateChip {
 }
 
 const NAMES = {
-  activity: 'busy', capacity: 'queue filling', queue_age: 'waiting long', reject: 'rejecting',
-  run_timeout: 'slow runs', queue_timeout: 'slow waits', stuck: 'stuck task', thread_churn: 'thread churn',
-  remote_no_worker: 'no worker', remote_dead: 'dead tasks', engine_down: 'engine down',
+  activity: 'busy',
+  capacity: 'queue filling',
+  queue_age: 'waiting long',
+  reject: 'rejecting',
+  run_timeout: 'slow runs',
+  queue_timeout: 'slow waits',
+  stuck: 'stuck task',
+  thread_churn: 'thread churn',
+  remote_no_worker: 'no worker',
+  remote_dead: 'dead tasks',
+  engine_down: 'engine down',
 };
 
 /** The name of a kind of alert for people. */

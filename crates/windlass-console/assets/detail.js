@@ -30,6 +30,7 @@ export function showDetail(main, name) {
       gone.draw(main);
       return;
     }
+    gone.seen = true;
     if (view === null || view.version !== shape(pool)) {
       view?.end();
       view = new PoolView(pool);
@@ -59,19 +60,24 @@ const shape = (pool) => `${pool.kind} ${pool.tunable.join()}`;
 class Gone {
   constructor(name) {
     this.name = name;
+    this.seen = false;
     this.node = el('section.gone', { role: 'status' }, BACK(), el('h1', null, name), el('p'));
   }
 
   draw(main) {
     if (main.firstChild !== this.node) main.replaceChildren(this.node);
     const waiting = state.meta === null;
-    text(this.node.lastChild, waiting ? 'Waiting for the first figures.' : 'This pool has ended, or was never registered with the monitor.');
+    const missing = this.seen
+      ? 'This pool has ended.'
+      : 'There is no pool of this name: it has ended, or it was never registered.';
+    text(this.node.lastChild, waiting ? 'Waiting for the first figures.' : missing);
   }
 }
 
 class PoolView {
   constructor(pool) {
     this.version = shape(pool);
+    this.ended = false;
     this.name = pool.name;
     this.history = new History(pool.name);
     this.head = new Head(pool, () => this.tune.focus());
@@ -98,9 +104,9 @@ class PoolView {
     try {
       await this.history.load(state.range);
     } catch {
-      return; // Live points fill the charts; the next connection reads the history again.
+      return; // The next connection reads the history again.
     }
-    this.drawCharts();
+    if (!this.ended) this.drawCharts();
   }
 
   update(pool) {
@@ -111,9 +117,17 @@ class PoolView {
       this.actions.update(pool);
       this.special?.update(pool);
     });
-    if (this.history.isStale()) this.load();
-    this.history.push(pool);
-    this.drawCharts();
+    this.follow();
+  }
+
+  async follow() {
+    if (document.hidden) return;
+    try {
+      await this.history.follow();
+    } catch {
+      return; // The header says that the process does not answer.
+    }
+    if (!this.ended) this.drawCharts();
   }
 
   drawCharts() {
@@ -125,6 +139,7 @@ class PoolView {
   }
 
   end() {
+    this.ended = true;
     this.charts.forEach((chart) => chart.destroy());
     ['head', 'side', 'workers', 'recent'].forEach(forget);
     this.alerts.end();
@@ -150,9 +165,22 @@ class Head {
     this.tiles[0].node.append(el('dd.tile__gauge', null, this.threads.node));
     this.tiles[1].node.append(el('dd.tile__gauge', null, this.queue.node));
     this.lost = el('p.lost', { hidden: true });
-    this.node = el('div.detail__head', null,
-      el('div.detail__title', null, BACK(), el('h1', null, pool.name), el('span.card__kind', null, kind(pool.kind)), this.chip.node, this.alerts.node, el('button.button.detail__tune', { type: 'button', click: tune }, icon('sliders'), 'Tune')),
-      el('dl.tiles.tiles--pool', { 'aria-label': 'Figures of the pool' }, ...this.tiles.map((tile) => tile.node)), this.lost);
+    this.node = el(
+      'div.detail__head',
+      null,
+      el(
+        'div.detail__title',
+        null,
+        BACK(),
+        el('h1', null, pool.name),
+        el('span.card__kind', null, kind(pool.kind)),
+        this.chip.node,
+        this.alerts.node,
+        el('button.button.detail__tune', { type: 'button', click: tune }, icon('sliders'), 'Tune'),
+      ),
+      el('dl.tiles.tiles--pool', { 'aria-label': 'Figures of the pool' }, ...this.tiles.map((tile) => tile.node)),
+      this.lost,
+    );
   }
 
   update(pool) {
@@ -162,12 +190,21 @@ class Head {
     this.threads.update(threads);
     this.queue.update(queue);
     const rows = [
-      [`${count(threads.active)}`, `of ${count(threads.size)} · core ${count(threads.core)} · ${threads.max === null ? 'no max' : `max ${count(threads.max)}`}`],
-      [count(queue.len), queue.capacity === null ? 'no bound' : `of ${count(queue.capacity)} · peak ${count(queue.peak)}`],
+      [
+        `${count(threads.active)}`,
+        `of ${count(threads.size)} · core ${count(threads.core)} · ${threads.max === null ? 'no max' : `max ${count(threads.max)}`}`,
+      ],
+      [
+        count(queue.len),
+        queue.capacity === null ? 'no bound' : `of ${count(queue.capacity)} · peak ${count(queue.peak)}`,
+      ],
       [rate(rates.completed), `${rate(rates.submitted)} submitted`],
       [wait === null ? NONE : seconds(wait.p99), wait === null ? 'nothing in 10 s' : `p50 ${seconds(wait.p50)}`],
       [run === null ? NONE : seconds(run.p99), run === null ? 'nothing in 10 s' : `p50 ${seconds(run.p50)}`],
-      [seconds(pool.oldest_running_seconds), queue.oldest_seconds === null ? 'none waits' : `oldest waits ${seconds(queue.oldest_seconds)}`],
+      [
+        seconds(pool.oldest_running_seconds),
+        queue.oldest_seconds === null ? 'none waits' : `oldest waits ${seconds(queue.oldest_seconds)}`,
+      ],
       [count(tasks.failed), rate(rates.failed)],
       [count(tasks.rejected), rate(rates.rejected)],
     ];
@@ -177,8 +214,11 @@ class Head {
     });
     this.tiles[6].node.classList.toggle('is-bad', rates.failed > 0);
     this.tiles[7].node.classList.toggle('is-bad', rates.rejected > 0);
-    const lost = ['expired', 'timed_out', 'shed', 'abandoned'].filter((key) => tasks[key] > 0).map((key) => `${count(tasks[key])} ${key.replace('_', ' ')}`);
-    if (pool.paused_until_ms !== null) lost.unshift(`paused for ${span((pool.paused_until_ms - serverNow()) / 1000)} more`);
+    const lost = ['expired', 'timed_out', 'shed', 'abandoned']
+      .filter((key) => tasks[key] > 0)
+      .map((key) => `${count(tasks[key])} ${key.replace('_', ' ')}`);
+    if (pool.paused_until_ms !== null)
+      lost.unshift(`paused for ${span((pool.paused_until_ms - serverNow()) / 1000)} more`);
     show(this.lost, lost.length > 0);
     text(this.lost, lost.join(' · '));
   }

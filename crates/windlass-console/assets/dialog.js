@@ -11,9 +11,20 @@ import { state } from './state.js';
 function ask({ title, body, confirm, danger, submit }) {
   return new Promise((resolve) => {
     const error = el('p.field__error', { role: 'alert', hidden: true });
-    const yes = el(danger ? 'button.button.button--danger' : 'button.button.button--primary', { type: 'submit' }, confirm);
+    const yes = el(
+      danger ? 'button.button.button--danger' : 'button.button.button--primary',
+      { type: 'submit' },
+      confirm,
+    );
     const no = el('button.button', { type: 'button', click: () => dialog.close() }, 'Cancel');
-    const form = el('form', null, el('h2.dialog__title', { id: 'dialog-title' }, title), ...body, error, el('div.dialog__buttons', null, no, yes));
+    const form = el(
+      'form',
+      null,
+      el('h2.dialog__title', { id: 'dialog-title' }, title),
+      ...body,
+      error,
+      el('div.dialog__buttons', null, no, yes),
+    );
     const dialog = el('dialog.dialog', { 'aria-labelledby': 'dialog-title' }, form);
     let answer = false;
     form.addEventListener('submit', async (event) => {
@@ -48,7 +59,13 @@ export async function unlocked({ force = false } = {}) {
     return false;
   }
   if (session.write && !force) return true;
-  const input = el('input.input', { type: 'password', id: 'token', autocomplete: 'off', spellcheck: 'false', required: true });
+  const input = el('input.input', {
+    type: 'password',
+    id: 'token',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+  });
   const submit = async () => {
     const right = await tryToken(input.value.trim()).catch(() => null);
     if (right === null) return 'The process does not answer.';
@@ -59,7 +76,11 @@ export async function unlocked({ force = false } = {}) {
     confirm: 'Unlock',
     submit,
     body: [
-      el('p', null, 'Changes need the token that the program printed when its console started. It is kept in this tab only.'),
+      el(
+        'p',
+        null,
+        'Changes need the token that the program printed when its console started. It is kept in this tab only.',
+      ),
       el('div.field', null, el('label', { for: 'token' }, 'Token'), input),
     ],
   });
@@ -70,7 +91,11 @@ const NOTICE_MS = 6_000;
 /** Shows a short notice; screen readers read it out. */
 export function notify(message, tone = 'ok') {
   const mark = { ok: 'check', bad: 'alert' }[tone];
-  const close = el('button.toast__close', { type: 'button', 'aria-label': 'Dismiss', click: () => notice.remove() }, '×');
+  const close = el(
+    'button.toast__close',
+    { type: 'button', 'aria-label': 'Dismiss', click: () => notice.remove() },
+    '×',
+  );
   const notice = el('div.toast', { 'data-tone': tone }, icon(mark), el('span', null, message), close);
   document.getElementById('toasts').append(notice);
   setTimeout(() => notice.remove(), NOTICE_MS);

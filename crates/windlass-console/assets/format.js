@@ -41,7 +41,12 @@ function digits(value) {
 export function span(value) {
   if (missing(value)) return NONE;
   const whole = Math.max(0, Math.floor(value));
-  const parts = [['d', 86_400], ['h', 3_600], ['m', 60], ['s', 1]];
+  const parts = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['m', 60],
+    ['s', 1],
+  ];
   const first = parts.findIndex(([, size]) => whole >= size);
   if (first < 0) return '0s';
   const [unit, size] = parts[first];
@@ -73,9 +78,9 @@ export function shortWorker(name, pool) {
 }
 
 /** A value of a setting. */
-export function setting(field, value) {
-  if (missing(value)) return field === 'capacity' ? 'no bound' : 'none';
-  if (field === 'keep_alive_seconds') return seconds(value);
+export function setting(name, value) {
+  if (missing(value)) return name === 'capacity' ? 'no bound' : 'none';
+  if (name === 'keep_alive_seconds') return seconds(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return typeof value === 'number' ? count(value) : words(value);
 }

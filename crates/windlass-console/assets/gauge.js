@@ -23,7 +23,13 @@ export class ThreadGauge {
     this.size = el('span.gauge__fill.gauge__fill--size');
     this.active = el('span.gauge__fill.gauge__fill--active');
     this.core = el('span.gauge__mark');
-    this.node = el('span.gauge', { role: 'meter', 'aria-label': label, 'aria-valuemin': 0 }, this.size, this.active, this.core);
+    this.node = el(
+      'span.gauge',
+      { role: 'meter', 'aria-label': label, 'aria-valuemin': 0 },
+      this.size,
+      this.active,
+      this.core,
+    );
   }
 
   update({ active, size, core, max, largest }) {
@@ -34,7 +40,11 @@ export class ThreadGauge {
     set(this.core, 'hidden', core === null || core >= top);
     set(this.node, 'aria-valuenow', Math.min(active, top));
     set(this.node, 'aria-valuemax', top);
-    set(this.node, 'aria-valuetext', `${active} active, ${size} started, core ${core ?? size}, ${max === null ? 'no maximum' : `maximum ${max}`}`);
+    set(
+      this.node,
+      'aria-valuetext',
+      `${active} active, ${size} started, core ${core ?? size}, ${max === null ? 'no maximum' : `maximum ${max}`}`,
+    );
     this.node.classList.toggle('gauge--full', max !== null && active >= top);
   }
 }
@@ -58,7 +68,11 @@ export class QueueGauge {
     set(this.peak, 'hidden', !bounded || peak <= len);
     set(this.node, 'aria-valuenow', Math.min(len, top));
     set(this.node, 'aria-valuemax', top);
-    set(this.node, 'aria-valuetext', `${count(len)} waiting${bounded ? ` of ${count(capacity)}` : ', no bound'}, peak ${count(peak)}`);
+    set(
+      this.node,
+      'aria-valuetext',
+      `${count(len)} waiting${bounded ? ` of ${count(capacity)}` : ', no bound'}, peak ${count(peak)}`,
+    );
   }
 }
 

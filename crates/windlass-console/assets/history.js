@@ -1,33 +1,12 @@
-// The series of one pool: read once, then continued by the live figures.
+// The series of one pool: read once for the whole range, then continued by the newest points.
 import { poolPath, read } from './api.js';
-import { NO_BOUND, serverNow } from './state.js';
+import { NO_BOUND } from './state.js';
 
-const MINUTE = 60;
-const LONGEST_LIVE = 900;
+const LONGEST_BY_SECONDS = 900;
+const TAIL = 60;
+const MINUTE_MS = 60_000;
 /** Two points closer than this are the same second. */
 const SAME_POINT_SECONDS = 0.5;
-
-const LIVE = {
-  active: (pool) => pool.threads.active,
-  size: (pool) => pool.threads.size,
-  core: (pool) => pool.threads.core,
-  max: (pool) => pool.threads.max,
-  queue: (pool) => pool.queue.len,
-  queue_peak: (pool) => pool.queue.peak,
-  capacity: (pool) => pool.queue.capacity,
-  submitted: (pool) => pool.rates.submitted,
-  completed: (pool) => pool.rates.completed,
-  failed: (pool) => pool.rates.failed,
-  rejected: (pool) => pool.rates.rejected,
-  wait_p50: (pool) => pool.wait?.p50,
-  wait_p90: (pool) => pool.wait?.p90,
-  wait_p99: (pool) => pool.wait?.p99,
-  run_p50: (pool) => pool.run?.p50,
-  run_p90: (pool) => pool.run?.p90,
-  run_p99: (pool) => pool.run?.p99,
-  steals: (pool) => pool.fork_join?.steal_rate,
-  lateness_p99: (pool) => pool.scheduled?.lateness?.p99,
-};
 
 /** The history of a pool over the chosen range. */
 export class History {
@@ -38,45 +17,72 @@ export class History {
 
   clear(range) {
     this.range = range;
-    this.loadedAt = 0;
+    this.readAt = 0;
+    this.isReading = false;
     this.times = [];
-    this.series = Object.fromEntries(Object.keys(LIVE).map((key) => [key, []]));
+    this.series = {};
   }
 
-  /** Reads a range from the server; an answer for a range that is no longer wanted is dropped. */
+  /** The values of a series; null where nothing was measured. */
+  values(key) {
+    this.series[key] ??= this.times.map(() => null);
+    return this.series[key];
+  }
+
+  /** Reads a whole range; an answer for a range that is no longer wanted is dropped. */
   async load(range) {
-    if (range !== this.range) this.clear(range);
-    const answer = await read(`${poolPath(this.name, 'history')}?seconds=${range}`);
-    if (range !== this.range) return;
-    this.loadedAt = Date.now();
+    this.clear(range);
+    const answer = await this.read(range);
+    if (answer === null || range !== this.range) return;
     this.times = answer.t_ms.map((ms) => ms / 1000);
-    for (const key of Object.keys(LIVE)) {
-      const values = answer.series[key] ?? [];
-      this.series[key] = this.times.map((_, index) => plain(values[index]));
+    this.series = Object.fromEntries(Object.entries(answer.series).map(([key, values]) => [key, values.map(plain)]));
+  }
+
+  /** Reads the points that are newer than the last; of a day, the whole again once a minute. */
+  async follow() {
+    const { range } = this;
+    if (range === 0 || this.isReading) return;
+    if (range > LONGEST_BY_SECONDS) {
+      if (Date.now() - this.readAt > MINUTE_MS) await this.load(range);
+      return;
+    }
+    const gap = Date.now() - this.readAt;
+    if (gap > (TAIL - 5) * 1000) {
+      await this.load(range);
+      return;
+    }
+    const answer = await this.read(TAIL);
+    if (answer !== null && range === this.range) this.append(answer);
+  }
+
+  async read(seconds) {
+    if (this.isReading) return null;
+    this.isReading = true;
+    try {
+      const answer = await read(`${poolPath(this.name, 'history')}?seconds=${seconds}`);
+      this.readAt = Date.now();
+      return answer;
+    } finally {
+      this.isReading = false;
     }
   }
 
-  /** Whether the points are older than a live view may be. */
-  isStale() {
-    return this.range > LONGEST_LIVE && Date.now() - this.loadedAt > MINUTE * 1000;
-  }
-
-  /** Adds the figures of this second; minute points come from the server only. */
-  push(pool) {
-    if (this.range > LONGEST_LIVE || this.loadedAt === 0) return;
-    const now = serverNow() / 1000;
-    const last = this.times.at(-1);
-    if (last !== undefined && now - last < SAME_POINT_SECONDS) return;
-    this.times.push(now);
-    for (const [key, measure] of Object.entries(LIVE)) this.series[key].push(plain(measure(pool)));
-    const oldest = now - this.range - 2;
-    if (this.times[0] >= oldest) return;
+  append({ t_ms: times, series }) {
+    const last = this.times.at(-1) ?? -Infinity;
+    const first = times.findIndex((ms) => ms / 1000 - last > SAME_POINT_SECONDS);
+    if (first < 0) return;
+    for (const [key, values] of Object.entries(series)) this.values(key).push(...values.slice(first).map(plain));
+    this.times.push(...times.slice(first).map((ms) => ms / 1000));
+    for (const values of Object.values(this.series)) while (values.length < this.times.length) values.push(null);
+    const oldest = this.times.at(-1) - this.range - 2;
     const keep = this.times.findIndex((time) => time >= oldest);
+    if (keep <= 0) return;
     this.times.splice(0, keep);
     for (const values of Object.values(this.series)) values.splice(0, keep);
   }
 }
 
+/** A bound that nobody can reach is none, and would flatten the rest of a chart. */
 function plain(value) {
   return value === undefined || value === null || value >= NO_BOUND * 1_000 ? null : value;
 }

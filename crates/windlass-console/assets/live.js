@@ -20,9 +20,11 @@ export function connect() {
   current?.abort();
   const controller = new AbortController();
   current = controller;
-  follow(controller).catch(() => undefined).then(() => {
-    if (current === controller && state.connection !== 'locked') reconnect();
-  });
+  follow(controller)
+    .catch(() => undefined)
+    .then(() => {
+      if (current === controller && state.connection !== 'locked') reconnect();
+    });
 }
 
 function reconnect() {
@@ -61,7 +63,12 @@ function watchdog(controller) {
   const timer = setInterval(() => {
     if (Date.now() - last > SILENCE_MS) controller.abort();
   }, 1_000);
-  return { feed: () => { last = Date.now(); }, end: () => clearInterval(timer) };
+  return {
+    feed: () => {
+      last = Date.now();
+    },
+    end: () => clearInterval(timer),
+  };
 }
 
 /** Splits the text of an event stream into events. */

@@ -37,8 +37,12 @@ function remember(name, value) {
 export function showOverview(main) {
   const totals = new Totals();
   const alerts = alertList({ withPool: true });
-  const alertPanel = el('section.panel.panel--alerts', { 'aria-labelledby': 'alerts-title', hidden: true },
-    el('h2.panel__title', { id: 'alerts-title' }, icon('alert'), 'Active alerts'), alerts.node);
+  const alertPanel = el(
+    'section.panel.panel--alerts',
+    { 'aria-labelledby': 'alerts-title', hidden: true },
+    el('h2.panel__title', { id: 'alerts-title' }, icon('alert'), 'Active alerts'),
+    alerts.node,
+  );
   const pools = new PoolList();
   main.replaceChildren(el('h1.sr-only', null, 'All pools'), totals.node, alertPanel, pools.node);
   const drawAlerts = () => {
@@ -69,7 +73,9 @@ class Totals {
       return { node: el('div.tile', null, el('dt', null, label), value, note), value, note };
     });
     this.sparks = [new Spark('threads'), new Spark('queue')];
-    this.sparks.forEach((spark, index) => this.tiles[index].node.append(el('dd.tile__spark', { 'aria-hidden': 'true' }, spark.node)));
+    this.sparks.forEach((spark, index) =>
+      this.tiles[index].node.append(el('dd.tile__spark', { 'aria-hidden': 'true' }, spark.node)),
+    );
     this.node = el('dl.tiles', { 'aria-label': 'All pools together' }, ...this.tiles.map((tile) => tile.node));
   }
 
@@ -77,7 +83,10 @@ class Totals {
     const sum = (measure) => pools.reduce((total, pool) => total + (measure(pool) ?? 0), 0);
     const rows = [
       [count(sum((pool) => pool.threads.active)), `of ${count(sum((pool) => pool.threads.size))} started`],
-      [count(sum((pool) => pool.queue.len)), `in ${count(pools.filter((pool) => pool.queue.len > 0).length)} of ${count(pools.length)} queues`],
+      [
+        count(sum((pool) => pool.queue.len)),
+        `in ${count(pools.filter((pool) => pool.queue.len > 0).length)} of ${count(pools.length)} queues`,
+      ],
       [rate(sum((pool) => pool.rates.completed)), `${count(sum((pool) => pool.tasks.completed))} in all`],
       [rate(sum((pool) => pool.rates.failed)), `${count(sum((pool) => pool.tasks.failed))} in all`],
       [rate(sum((pool) => pool.rates.rejected)), `${count(sum((pool) => pool.tasks.rejected))} in all`],
@@ -98,7 +107,9 @@ function added(pools, series) {
   for (const pool of pools) {
     const values = pool.spark[series];
     const shift = total.length - values.length;
-    values.forEach((value, index) => { if (index + shift >= 0) total[index + shift] += value ?? 0; });
+    values.forEach((value, index) => {
+      if (index + shift >= 0) total[index + shift] += value ?? 0;
+    });
   }
   return total;
 }
@@ -109,23 +120,63 @@ class PoolList {
     this.place = el('div.pools');
     this.summary = el('span.tools__summary', { role: 'status' });
     this.empty = el('p.empty', { hidden: true });
-    this.observer = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) this.seen(target.dataset.pool, isIntersecting);
-    }, { rootMargin: '200px' });
+    this.observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) this.seen(target.dataset.pool, isIntersecting);
+      },
+      { rootMargin: '200px' },
+    );
     this.node = el('section', { 'aria-labelledby': 'pools-title' }, this.tools(), this.empty, this.place);
     this.lay();
   }
 
   tools() {
-    const filter = el('input.input', { type: 'search', id: 'filter', placeholder: 'Filter pools', 'aria-label': 'Filter pools by name, kind or state', autocomplete: 'off', spellcheck: 'false' });
+    const filter = el('input.input', {
+      type: 'search',
+      id: 'filter',
+      placeholder: 'Filter pools',
+      'aria-label': 'Filter pools by name, kind or state',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    });
     filter.value = choice.filter;
-    filter.addEventListener('input', () => { choice.filter = filter.value; this.render(true); });
-    const order = el('select.input', { id: 'order', 'aria-label': 'Order of the pools' }, ...Object.entries(ORDERS).map(([value, [label]]) => el('option', { value }, label)));
+    filter.addEventListener('input', () => {
+      choice.filter = filter.value;
+      this.render(true);
+    });
+    const order = el(
+      'select.input',
+      { id: 'order', 'aria-label': 'Order of the pools' },
+      ...Object.entries(ORDERS).map(([value, [label]]) => el('option', { value }, label)),
+    );
     order.value = choice.order;
-    order.addEventListener('change', () => { remember('order', order.value); this.render(true); });
-    const layouts = [['cards', 'Cards'], ['table', 'Table']].map(([value, label]) => el('button', { type: 'button', 'data-layout': value, 'aria-pressed': String(choice.layout === value), click: () => this.choose(value) }, label));
+    order.addEventListener('change', () => {
+      remember('order', order.value);
+      this.render(true);
+    });
+    const layouts = [
+      ['cards', 'Cards'],
+      ['table', 'Table'],
+    ].map(([value, label]) =>
+      el(
+        'button',
+        {
+          type: 'button',
+          'data-layout': value,
+          'aria-pressed': String(choice.layout === value),
+          click: () => this.choose(value),
+        },
+        label,
+      ),
+    );
     this.layouts = el('div.segments', { role: 'group', 'aria-label': 'Layout' }, ...layouts);
-    return el('div.tools', null, el('h2.tools__title', { id: 'pools-title' }, 'Pools'), this.summary, el('div.tools__inputs', null, filter, order, this.layouts));
+    return el(
+      'div.tools',
+      null,
+      el('h2.tools__title', { id: 'pools-title' }, 'Pools'),
+      this.summary,
+      el('div.tools__inputs', null, filter, order, this.layouts),
+    );
   }
 
   choose(layout) {
@@ -144,14 +195,20 @@ class PoolList {
     this.list = new KeyedList(parent, {
       key: (pool) => pool.name,
       make: (pool) => this.make(pool),
-      update: (row, pool) => { row.pool = pool; if (row.visible) later(row, () => row.update(row.pool)); },
+      update: (row, pool) => {
+        row.pool = pool;
+        if (row.visible) later(row, () => row.update(row.pool));
+      },
     });
     this.held = [];
   }
 
   make(pool) {
     const row = this.cards ? new PoolCard(pool) : new PoolRow(pool);
-    row.destroy = () => { this.observer.unobserve(row.node); forget(row); };
+    row.destroy = () => {
+      this.observer.unobserve(row.node);
+      forget(row);
+    };
     row.pool = pool;
     row.visible = false;
     this.observer.observe(row.node);
@@ -169,7 +226,11 @@ class PoolList {
   render(now = false) {
     const wanted = choice.filter.trim().toLowerCase();
     const all = [...state.pools.values()];
-    const found = all.filter((pool) => wanted === '' || `${pool.name} ${pool.kind} ${pool.state} ${pool.alerts.join(' ')}`.toLowerCase().includes(wanted));
+    const found = all.filter(
+      (pool) =>
+        wanted === '' ||
+        `${pool.name} ${pool.kind} ${pool.state} ${pool.alerts.join(' ')}`.toLowerCase().includes(wanted),
+    );
     text(this.summary, wanted === '' ? '' : `${found.length} of ${all.length}`);
     show(this.empty, found.length === 0 && state.meta !== null);
     text(this.empty, all.length === 0 ? 'No pool is registered with the monitor yet.' : 'No pool matches the filter.');

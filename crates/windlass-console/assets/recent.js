@@ -23,7 +23,9 @@ export class RecentTasks {
   async follow() {
     while (!this.ended) {
       if (!state.held && !document.hidden && state.connection === 'live') await this.refresh();
-      await new Promise((resolve) => { setTimeout(resolve, EVERY_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, EVERY_MS);
+      });
     }
   }
 
@@ -48,10 +50,18 @@ function table(pool, title, none, withMessage = false) {
   const id = `recent-${title.replaceAll(' ', '-').toLowerCase()}`;
   const columns = ['Task', 'Worker', 'Ended', 'Waited', 'Ran', 'Outcome'];
   const body = el('tbody');
-  const list = new KeyedList(body, { key: (task) => `${task.id} ${task.ended_ms} ${task.thread}`, make: (task) => makeRow(task, pool, withMessage), update: () => undefined });
+  const list = new KeyedList(body, {
+    key: (task) => `${task.id} ${task.ended_ms} ${task.thread}`,
+    make: (task) => makeRow(task, pool, withMessage),
+    update: () => undefined,
+  });
   const empty = el('p.empty', null, none);
   const head = columns.map((name, index) => el(index > 1 && index < 5 ? 'th.is-number' : 'th', { scope: 'col' }, name));
-  const scroller = el('div.scroller.scroller--short', { tabindex: 0, role: 'group', 'aria-labelledby': id }, el('table.data', null, el('thead', null, el('tr', null, ...head)), body));
+  const scroller = el(
+    'div.scroller.scroller--short',
+    { tabindex: 0, role: 'group', 'aria-labelledby': id },
+    el('table.data', null, el('thead', null, el('tr', null, ...head)), body),
+  );
   const node = el('section.panel', { 'aria-labelledby': id }, el('h2.panel__title', { id }, title), empty, scroller);
   const render = (tasks) => {
     show(empty, tasks.length === 0);
@@ -63,12 +73,25 @@ function table(pool, title, none, withMessage = false) {
 }
 
 function makeRow(task, pool, withMessage) {
-  const outcome = el('span.outcome', { 'data-outcome': task.outcome }, icon(OUTCOME[task.outcome] ?? 'dot'), el('span'));
+  const outcome = el(
+    'span.outcome',
+    { 'data-outcome': task.outcome },
+    icon(OUTCOME[task.outcome] ?? 'dot'),
+    el('span'),
+  );
   text(outcome.lastChild, task.outcome);
   const name = el('th', { scope: 'row' }, el('span.task-name', null, task.name ?? `task ${task.id}`));
   if (withMessage && task.message !== null) name.append(el('span.task-message', null, task.message));
   return {
-    node: el('tr', null, name, el('td.is-code', { title: task.thread }, shortWorker(task.thread, pool)), el('td.is-number', null, clock(task.ended_ms)),
-      el('td.is-number', null, seconds(task.wait_seconds)), el('td.is-number', null, seconds(task.run_seconds)), el('td', null, outcome)),
+    node: el(
+      'tr',
+      null,
+      name,
+      el('td.is-code', { title: task.thread }, shortWorker(task.thread, pool)),
+      el('td.is-number', null, clock(task.ended_ms)),
+      el('td.is-number', null, seconds(task.wait_seconds)),
+      el('td.is-number', null, seconds(task.run_seconds)),
+      el('td', null, outcome),
+    ),
   };
 }

@@ -9,10 +9,18 @@ export class Spark {
   constructor(tone) {
     this.area = svg('path', { class: 'spark__area' });
     this.line = svg('path', { class: 'spark__line' });
-    this.node = svg('svg', {
-      class: `spark spark--${tone}`, viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false',
-    }, this.area, this.line);
+    this.node = svg(
+      'svg',
+      {
+        class: `spark spark--${tone}`,
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        preserveAspectRatio: 'none',
+        'aria-hidden': 'true',
+        focusable: 'false',
+      },
+      this.area,
+      this.line,
+    );
     this.drawn = '';
   }
 

@@ -33,8 +33,7 @@ export function serverNow() {
 
 /** Takes a whole snapshot, the answer of `GET pools` and the event `hello`. */
 export function takeHello(snapshot) {
-  const { pools, ...meta } = snapshot;
-  state.meta = meta;
+  state.meta = { ...snapshot, pools: undefined };
   takePools(snapshot);
   emit('hello');
 }
@@ -70,12 +69,15 @@ export function takeAlert(alert) {
   if ((before?.active ?? false) !== alert.active) emit('alert-turned', alert);
 }
 
-/** The alerts that are active now, the newest first. */
-export function activeAlerts(pool) {
+/** The alerts that are active now, the newest first; those of a pool that has ended are not. */
+export function activeAlerts() {
   return [...state.alerts.values()]
-    .filter((alert) => alert.active && (pool === undefined || alert.pool === pool) && (state.pools.has(alert.pool) || !alert.pool))
+    .filter((alert) => alert.active && (state.pools.has(alert.pool) || REMOTE.has(alert.kind)))
     .sort((one, other) => other.since_ms - one.since_ms);
 }
+
+/** Alerts that are about no pool of this process. */
+const REMOTE = new Set(['remote_no_worker', 'remote_dead', 'engine_down']);
 
 /** Whether an alert is silenced at the moment. */
 export function isSilenced(alert) {

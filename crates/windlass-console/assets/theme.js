@@ -31,7 +31,12 @@ function apply(choice) {
   else delete root.dataset.theme;
 }
 
-const TOKENS = ['--muted', '--grid', ...[1, 2, 3, 4, 5].map((each) => `--series-${each}`), ...[1, 2, 3].map((each) => `--series-${each}-soft`)];
+const TOKENS = [
+  '--muted',
+  '--grid',
+  ...[1, 2, 3, 4, 5].map((each) => `--series-${each}`),
+  ...[1, 2, 3].map((each) => `--series-${each}-soft`),
+];
 let palette = null;
 
 /** The colours of the theme as canvas understands them; read together, because each reading lays the page out. */

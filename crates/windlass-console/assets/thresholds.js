@@ -11,10 +11,12 @@ const FIELDS = [
   ['capacity', 'Queue filled', '%', 100],
   ['queue_age_seconds', 'Oldest waiting task', 's', 1],
   ['stuck_seconds', 'One task runs', 's', 1],
+  ['churn_per_minute', 'Thread exits', '/min', 1],
   ['run_timeout_seconds', 'Slow run', 's', 1],
   ['queue_timeout_seconds', 'Slow wait', 's', 1],
-  ['churn_per_minute', 'Thread exits', '/min', 1],
 ];
+/** The alerts that are off unless a value is set. */
+const OPTIONAL = new Set(['run_timeout_seconds', 'queue_timeout_seconds']);
 
 /** The panel of a pool's alerts. */
 export class AlertPanel {
@@ -23,7 +25,14 @@ export class AlertPanel {
     this.list = alertList({ withPool: false });
     this.empty = el('p.empty', null, icon('check'), 'No alert so far.');
     this.inputs = new Map();
-    this.node = el('section.panel', { 'aria-labelledby': 'pool-alerts-title' }, el('h2.panel__title', { id: 'pool-alerts-title' }, 'Alerts'), this.empty, this.list.node, this.form());
+    this.node = el(
+      'section.panel',
+      { 'aria-labelledby': 'pool-alerts-title' },
+      el('h2.panel__title', { id: 'pool-alerts-title' }, 'Alerts'),
+      this.empty,
+      this.list.node,
+      this.form(),
+    );
     this.stops = [on('alerts', () => this.draw()), on('pools', () => this.drawAlerts())];
     this.draw();
   }
@@ -31,11 +40,24 @@ export class AlertPanel {
   form() {
     const rows = FIELDS.map(([key, label, unit]) => {
       const id = `threshold-${key}`;
-      const input = el('input.input.input--number', { type: 'number', id, min: 0, step: 'any', placeholder: 'off' });
+      const optional = OPTIONAL.has(key);
+      const more = optional ? { placeholder: 'off' } : { required: true };
+      const input = el('input.input.input--number', { type: 'number', id, min: 0, step: 'any', ...more });
       this.inputs.set(key, input);
-      return el('div.field.field--row', null, el('label', { for: id }, label), el('span.field__with-unit', null, input, el('span.field__unit', null, unit)));
+      return el(
+        'div.field.field--row',
+        null,
+        el('label', { for: id }, label),
+        el('span.field__with-unit', null, input, el('span.field__unit', null, unit)),
+      );
     });
-    const form = el('form', null, ...rows, el('p.field__hint', null, 'An empty field switches the alert off.'), el('button.button', { type: 'submit' }, 'Save thresholds'));
+    const form = el(
+      'form',
+      null,
+      ...rows,
+      el('p.field__hint', null, 'Slow runs and waits are counted from the value that is set here; empty is off.'),
+      el('button.button', { type: 'submit' }, 'Save thresholds'),
+    );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.save();
@@ -55,8 +77,10 @@ export class AlertPanel {
   }
 
   drawAlerts() {
-    const alerts = [...state.alerts.values()].filter((alert) => alert.pool === this.name)
-      .sort((one, other) => Number(other.active) - Number(one.active) || other.since_ms - one.since_ms).slice(0, 12);
+    const alerts = [...state.alerts.values()]
+      .filter((alert) => alert.pool === this.name)
+      .sort((one, other) => Number(other.active) - Number(one.active) || other.since_ms - one.since_ms)
+      .slice(0, 12);
     show(this.empty, alerts.length === 0);
     this.list.render(alerts);
   }
@@ -65,10 +89,14 @@ export class AlertPanel {
     const changed = {};
     for (const [key, , , factor] of FIELDS) {
       const input = this.inputs.get(key);
-      if (input.value !== (input.dataset.known ?? '')) changed[key] = input.value === '' ? null : Number(input.value) / factor;
+      if (input.value !== (input.dataset.known ?? ''))
+        changed[key] = input.value === '' ? null : Number(input.value) / factor;
     }
     if (Object.keys(changed).length === 0 || !(await unlocked())) return;
-    const answer = await attempt(() => write('PATCH', poolPath(this.name, 'alerts'), changed), () => 'Thresholds saved.');
+    const answer = await attempt(
+      () => write('PATCH', poolPath(this.name, 'alerts'), changed),
+      () => 'Thresholds saved.',
+    );
     if (answer === null) return;
     state.thresholds[this.name] = answer;
     for (const [key, , , factor] of FIELDS) {

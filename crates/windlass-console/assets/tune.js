@@ -8,7 +8,14 @@ import { icon } from './icons.js';
 import { state } from './state.js';
 
 const ALL = ['core', 'max', 'capacity', 'keep_alive_seconds', 'policy', 'allow_core_timeout'];
-const REVERTS = [[30, 'in 30 s'], [60, 'in 1 min'], [300, 'in 5 min'], [900, 'in 15 min'], [0, 'never']];
+const REVERTS = [
+  [10, 'in 10 s'],
+  [30, 'in 30 s'],
+  [60, 'in 1 min'],
+  [300, 'in 5 min'],
+  [900, 'in 15 min'],
+  [0, 'never'],
+];
 
 /** The form of a pool. Fields that the reader has not touched follow the pool. */
 export class TuneForm {
@@ -21,12 +28,33 @@ export class TuneForm {
     this.problem = el('p.field__error', { role: 'alert', hidden: true });
     this.submit = el('button.button.button--primary', { type: 'submit' }, 'Preview change');
     this.reset = el('button.button', { type: 'button', click: () => this.forget(), hidden: true }, 'Discard edits');
-    this.form = el('form.tune', { 'aria-labelledby': 'tune-title', novalidate: true }, this.fields, this.problem, el('div.tune__buttons', null, this.submit, this.reset));
-    this.form.addEventListener('submit', (event) => { event.preventDefault(); this.ask(); });
+    this.form = el(
+      'form.tune',
+      { 'aria-labelledby': 'tune-title', novalidate: true },
+      this.fields,
+      this.problem,
+      el('div.tune__buttons', null, this.submit, this.reset),
+    );
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.ask();
+    });
     this.form.addEventListener('input', () => this.edited());
-    this.previewPlace = el('div.preview', { hidden: true, tabindex: -1, role: 'group', 'aria-label': 'Preview of the change' });
+    this.previewPlace = el('div.preview', {
+      hidden: true,
+      tabindex: -1,
+      role: 'group',
+      'aria-label': 'Preview of the change',
+    });
     this.readOnly = el('p.note', { hidden: true }, icon('lock'), 'This console is read-only.');
-    this.node = el('section.panel.panel--tune', { 'aria-labelledby': 'tune-title' }, el('h2.panel__title', { id: 'tune-title' }, 'Tune'), this.readOnly, this.form, this.previewPlace);
+    this.node = el(
+      'section.panel.panel--tune',
+      { 'aria-labelledby': 'tune-title' },
+      el('h2.panel__title', { id: 'tune-title' }, 'Tune'),
+      this.readOnly,
+      this.form,
+      this.previewPlace,
+    );
   }
 
   /** Brings the form into sight and puts the focus into its first field. */
@@ -55,7 +83,12 @@ export class TuneForm {
 
   /** A setting that this pool cannot change is shown, with the reason. */
   fixed(name, pool) {
-    const reason = name === 'capacity' && pool.config.capacity !== null ? 'this queue has a fixed size' : name === 'max' && pool.kind === 'scheduled' ? 'a scheduled pool uses core threads only' : 'fixed';
+    const reason =
+      name === 'capacity' && pool.config.capacity !== null
+        ? 'this queue has a fixed size'
+        : name === 'max' && pool.kind === 'scheduled'
+          ? 'a scheduled pool uses core threads only'
+          : 'fixed';
     this.inputs.set(name, { output: el('output.field__fixed'), reason });
     return el('div.field.field--row.is-fixed', null, el('span', null, field(name)), this.inputs.get(name).output);
   }
@@ -79,7 +112,8 @@ export class TuneForm {
     for (const name of this.inputs.keys()) this.follow(name, pool);
     const locked = state.meta?.read_only === true || pool.state === 'terminated';
     show(this.readOnly, state.meta?.read_only === true);
-    for (const { input } of this.inputs.values()) if (input !== undefined && input.disabled !== locked) input.disabled = locked;
+    for (const { input } of this.inputs.values())
+      if (input !== undefined && input.disabled !== locked) input.disabled = locked;
     if (this.submit.disabled !== locked) this.submit.disabled = locked;
     this.mark();
   }
@@ -150,24 +184,48 @@ export class TuneForm {
   async refused(error, changes, force) {
     const pool = state.pools.get(this.name);
     if (error.code === 'outside_limits' && !force && insideLimits(changes, pool)) {
-      const lines = [`${error.message}.`.replace(/\.\.$/, '.'), 'Large steps are refused unless you insist, because a slip of the finger looks like one.'];
-      if (await confirmed({ title: 'A very large step', lines, confirm: 'Change it anyway', danger: true })) await this.ask(true);
+      const lines = [
+        `${error.message}.`.replace(/\.\.$/, '.'),
+        'Large steps are refused unless you insist, because a slip of the finger looks like one.',
+      ];
+      if (await confirmed({ title: 'A very large step', lines, confirm: 'Change it anyway', danger: true }))
+        await this.ask(true);
       return;
     }
-    this.complain(error.status === 409 && error.code === 'conflict' ? `${error.message} Preview again.` : error.message, error.field);
+    this.complain(
+      error.status === 409 && error.code === 'conflict' ? `${error.message} Preview again.` : error.message,
+      error.field,
+    );
   }
 
   open(preview) {
     this.preview = preview;
     const { changes, warnings } = preview.answer;
-    const revert = el('select.input.input--small', { id: 'revert-after' }, ...REVERTS.map(([value, label]) => el('option', { value }, label)));
+    const revert = el(
+      'select.input.input--small',
+      { id: 'revert-after' },
+      ...REVERTS.map(([value, label]) => el('option', { value }, label)),
+    );
     revert.value = '60';
-    const apply = el('button.button.button--primary', { type: 'button', id: 'apply', click: () => this.apply(Number(revert.value)) }, 'Apply');
+    const apply = el(
+      'button.button.button--primary',
+      { type: 'button', id: 'apply', click: () => this.apply(Number(revert.value)) },
+      'Apply',
+    );
     this.previewPlace.replaceChildren(
-      el('h3.preview__title', null, changes.length === 0 ? 'Nothing would change' : 'This would change'), changeList(changes),
-      ...warnings.map((warning) => el('p.warning', null, icon('alert'), el('span', null, el('span.sr-only', null, 'Warning: '), warning))),
-      el('div.preview__apply', { hidden: changes.length === 0 },
-        el('label', { for: 'revert-after' }, 'Revert by itself'), revert, apply));
+      el('h3.preview__title', null, changes.length === 0 ? 'Nothing would change' : 'This would change'),
+      changeList(changes),
+      ...warnings.map((warning) =>
+        el('p.warning', null, icon('alert'), el('span', null, el('span.sr-only', null, 'Warning: '), warning)),
+      ),
+      el(
+        'div.preview__apply',
+        { hidden: changes.length === 0 },
+        el('label', { for: 'revert-after' }, 'Revert by itself'),
+        revert,
+        apply,
+      ),
+    );
     show(this.previewPlace, true);
     this.previewPlace.focus();
   }
@@ -183,7 +241,9 @@ export class TuneForm {
     if (revertAfter > 0) body.revert_after_seconds = revertAfter;
     try {
       const answer = await write('PATCH', poolPath(this.name, 'config'), body, version);
-      notify(answer.revert_at_ms === null ? 'Applied.' : 'Applied. Keep it before the time is up, or it reverts by itself.');
+      notify(
+        answer.revert_at_ms === null ? 'Applied.' : 'Applied. Keep it before the time is up, or it reverts by itself.',
+      );
       this.close();
       this.settle(answer.changes);
       this.submit.focus();
@@ -204,14 +264,25 @@ export class TuneForm {
 }
 
 function makeInput(name, id, pool) {
-  if (name === 'policy') return el('select.input', { id }, ...policies(pool).map((value) => el('option', { value }, setting(name, value))));
+  if (name === 'policy')
+    return el('select.input', { id }, ...policies(pool).map((value) => el('option', { value }, setting(name, value))));
   if (name === 'allow_core_timeout') return el('input.check', { id, type: 'checkbox' });
   const [least, most] = pool.limits?.[name] ?? [name === 'core' || name === 'keep_alive_seconds' ? 0 : 1, null];
-  return el('input.input.input--number', { id, type: 'number', inputmode: 'decimal', min: least, max: most, step: name === 'keep_alive_seconds' ? 'any' : 1, autocomplete: 'off' });
+  return el('input.input.input--number', {
+    id,
+    type: 'number',
+    inputmode: 'decimal',
+    min: least,
+    max: most,
+    step: name === 'keep_alive_seconds' ? 'any' : 1,
+    autocomplete: 'off',
+  });
 }
 
 function policies({ config }) {
-  return config.policies.includes(config.policy) || config.policy === null ? config.policies : [config.policy, ...config.policies];
+  return config.policies.includes(config.policy) || config.policy === null
+    ? config.policies
+    : [config.policy, ...config.policies];
 }
 
 const read = (input) => (input.type === 'checkbox' ? String(input.checked) : input.value);
@@ -236,9 +307,25 @@ export class PendingChange {
     this.name = name;
     this.left = el('strong.pending__left');
     this.what = el('span.pending__what');
-    const keep = el('button.button.button--primary', { type: 'button', click: () => this.send('confirm', 'The change is kept.') }, icon('check'), 'Keep the change');
-    const revert = el('button.button', { type: 'button', click: () => this.send('revert', 'The change is reverted.') }, icon('undo'), 'Revert now');
-    this.node = el('section.pending', { 'aria-label': 'Change on trial', hidden: true }, icon('clock'), el('p.pending__text', null, this.what, ' reverts in ', this.left), el('div.pending__buttons', null, keep, revert));
+    const keep = el(
+      'button.button.button--primary',
+      { type: 'button', click: () => this.send('confirm', 'The change is kept.') },
+      icon('check'),
+      'Keep the change',
+    );
+    const revert = el(
+      'button.button',
+      { type: 'button', click: () => this.send('revert', 'The change is reverted.') },
+      icon('undo'),
+      'Revert now',
+    );
+    this.node = el(
+      'section.pending',
+      { 'aria-label': 'Change on trial', hidden: true },
+      icon('clock'),
+      el('p.pending__text', null, this.what, ' reverts in ', this.left),
+      el('div.pending__buttons', null, keep, revert),
+    );
     this.shown = '';
   }
 
@@ -247,11 +334,20 @@ export class PendingChange {
     show(this.node, pending !== null);
     if (pending === null) return;
     text(this.left, `${Math.max(0, Math.ceil((pending.at_ms - nowMs) / 1000))} s`);
-    const line = pending.changes.map((change) => `${field(change.field)} ${setting(change.field, change.old)} → ${setting(change.field, change.new)}`).join(', ');
+    const line = pending.changes
+      .map(
+        (change) =>
+          `${field(change.field)} ${setting(change.field, change.old)} → ${setting(change.field, change.new)}`,
+      )
+      .join(', ');
     text(this.what, line);
   }
 
   async send(command, done) {
-    if (await unlocked()) await attempt(() => write('POST', poolPath(this.name, command)), () => done);
+    if (await unlocked())
+      await attempt(
+        () => write('POST', poolPath(this.name, command)),
+        () => done,
+      );
   }
 }
