@@ -8,11 +8,17 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::console::Console;
+use windlass::monitor::{Monitor, Registry};
+
+use crate::console::{Console, Start};
 use crate::guard::{Access, Guard, Hosts, Peers};
 use crate::remote::RemoteSource;
+use crate::server::Stopping;
+use crate::shared::Shared;
 use crate::start_error::StartError;
 use crate::token::Token;
+#[cfg(feature = "webhook")]
+use crate::webhook::Webhook;
 
 /// Where the console listens unless it is told otherwise.
 const ADDRESS: &str = "127.0.0.1:7171";
@@ -42,7 +48,10 @@ pub struct Builder {
     metrics: Option<Access>,
     requests_per_second: u32,
     announce: bool,
-    pub(crate) options: Options,
+    monitor: Option<Monitor>,
+    #[cfg(feature = "webhook")]
+    webhook: Option<String>,
+    options: Options,
 }
 
 /// What the routes need to know.
@@ -52,8 +61,6 @@ pub(crate) struct Options {
     pub(crate) show_errors: bool,
     pub(crate) allow_shutdown: bool,
     pub(crate) remote: Option<Arc<dyn RemoteSource>>,
-    #[cfg(feature = "webhook")]
-    pub(crate) webhook: Option<String>,
 }
 
 enum TokenSource {
@@ -73,8 +80,21 @@ impl Builder {
             metrics: None,
             requests_per_second: REQUESTS_PER_SECOND,
             announce: true,
+            monitor: None,
+            #[cfg(feature = "webhook")]
+            webhook: None,
             options: Options::default(),
         }
+    }
+
+    /// Sets the monitor whose pools are shown. Without one, the console starts a monitor of its own for
+    /// the [global registry](windlass::monitor::Registry::global), and stops it when it stops.
+    ///
+    /// Consoles that show the same pools should share a monitor: the history of the pools, the versions of
+    /// their settings and the audit are the monitor's.
+    pub fn monitor(mut self, monitor: &Monitor) -> Self {
+        self.monitor = Some(monitor.clone());
+        self
     }
 
     /// Sets the address to listen on, `127.0.0.1:7171` by default. Port 0 is any free port, see
@@ -171,7 +191,7 @@ impl Builder {
     #[cfg(feature = "webhook")]
     #[cfg_attr(docsrs, doc(cfg(feature = "webhook")))]
     pub fn webhook(mut self, address: impl Into<String>) -> Self {
-        self.options.webhook = Some(address.into());
+        self.webhook = Some(address.into());
         self
     }
 
@@ -182,6 +202,8 @@ impl Builder {
     /// [`StartError`] if the address cannot be bound or needs a token, or something else is missing.
     pub fn start(self) -> Result<Console, StartError> {
         let token = self.token.token()?;
+        #[cfg(feature = "webhook")]
+        let webhook = self.webhook.as_deref().map(Webhook::new).transpose()?;
         let listener = self.listener()?;
         let bound = listener
             .local_addr()
@@ -205,7 +227,20 @@ impl Builder {
             metrics: self.metrics.unwrap_or(reads),
             read_only: self.options.read_only,
         };
-        Console::start(listener, bound, guard, self.options)
+        let monitor = match self.monitor {
+            Some(monitor) => monitor,
+            None => Monitor::start(Registry::global()).map_err(StartError::Thread)?,
+        };
+        let (stop, stopping) = Stopping::channel();
+        let shared = Shared::new(monitor, Arc::new(guard), self.options, stopping);
+        let start = Start {
+            listener,
+            shared: Arc::new(shared),
+            stop,
+            #[cfg(feature = "webhook")]
+            webhook,
+        };
+        start.console(bound)
     }
 
     /// Binds the address. What others could reach is refused before it is bound, not after.
@@ -215,10 +250,9 @@ impl Builder {
             .to_socket_addrs()
             .map_err(|source| self.bind_error(source))?
             .collect();
-        if matches!(self.token, TokenSource::Random) {
-            if let Some(&address) = addresses.iter().find(|address| !is_loopback(**address)) {
-                return Err(StartError::TokenRequired { address });
-            }
+        let open = addresses.iter().find(|address| !is_loopback(**address));
+        if let (TokenSource::Random, Some(&address)) = (&self.token, open) {
+            return Err(StartError::TokenRequired { address });
         }
         let listener = TcpListener::bind(&*addresses).map_err(|source| self.bind_error(source))?;
         listener

@@ -9,11 +9,13 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::sync::watch;
 
-use crate::builder::{Builder, Options};
-use crate::guard::Guard;
-use crate::routes;
-use crate::server::{self, Stopping};
+use crate::builder::Builder;
+use crate::events::Feed;
+use crate::shared::Shared;
 use crate::start_error::StartError;
+#[cfg(feature = "webhook")]
+use crate::webhook::Webhook;
+use crate::{routes, server};
 
 /// The name of the console's threads.
 const THREAD_NAME: &str = "windlass-console";
@@ -37,7 +39,7 @@ const LAST_HELPERS: Duration = Duration::from_secs(3);
 /// use windlass_console::Console;
 ///
 /// let pool = ThreadPoolExecutor::builder().name("web").core_pool_size(2).build().unwrap();
-/// windlass::monitor::global().register(&pool);
+/// windlass::monitor::register(&pool);
 /// let console = Console::builder().bind("127.0.0.1:0").announce(false).start().unwrap();
 /// println!("look at {}, change with {}", console.url(), console.token());
 /// console.shutdown();
@@ -46,7 +48,7 @@ const LAST_HELPERS: Duration = Duration::from_secs(3);
 #[must_use = "a console stops when it is dropped"]
 pub struct Console {
     address: SocketAddr,
-    guard: Arc<Guard>,
+    shared: Arc<Shared>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,45 +57,6 @@ impl Console {
     /// Returns what sets up a console.
     pub fn builder() -> Builder {
         Builder::new()
-    }
-
-    /// Starts the thread of a console that listens already.
-    pub(crate) fn start(
-        listener: TcpListener,
-        address: SocketAddr,
-        guard: Guard,
-        options: Options,
-    ) -> Result<Self, StartError> {
-        let guard = Arc::new(guard);
-        let (stop, stopping) = Stopping::channel();
-        let runtime = runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .thread_name(THREAD_NAME)
-            .max_blocking_threads(HELPERS)
-            .thread_keep_alive(HELPER_KEEP_ALIVE)
-            .build()
-            .map_err(StartError::Thread)?;
-        let listener = {
-            let _context = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(StartError::Thread)?
-        };
-        let service = routes::Service::new(Arc::clone(&guard), options, stopping.clone())?;
-        let thread = thread::Builder::new()
-            .name(THREAD_NAME.to_owned())
-            .spawn(move || {
-                runtime.block_on(async {
-                    server::serve(listener, service.router(), stopping).await;
-                });
-                runtime.shutdown_timeout(LAST_HELPERS);
-            });
-        let thread = Some(thread.map_err(StartError::Thread)?);
-        Ok(Self {
-            address,
-            guard,
-            stop,
-            thread,
-        })
     }
 
     /// Returns the address that the console listens on, with the port that was chosen if it was asked for
@@ -119,7 +82,7 @@ impl Console {
     /// Returns the token that writes need. It is a secret.
     #[must_use]
     pub fn token(&self) -> &str {
-        self.guard.token.reveal()
+        self.shared.guard.token.reveal()
     }
 
     /// Stops the console and waits for its thread: requests under way have a second to end, streams of
@@ -127,6 +90,61 @@ impl Console {
     pub fn shutdown(self) {
         drop(self);
     }
+}
+
+/// What a console starts with.
+pub(crate) struct Start {
+    pub(crate) listener: TcpListener,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) stop: watch::Sender<bool>,
+    #[cfg(feature = "webhook")]
+    pub(crate) webhook: Option<Webhook>,
+}
+
+impl Start {
+    /// Starts the thread of a console that listens already.
+    pub(crate) fn console(self, address: SocketAddr) -> Result<Console, StartError> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name(THREAD_NAME)
+            .max_blocking_threads(HELPERS)
+            .thread_keep_alive(HELPER_KEEP_ALIVE)
+            .build()
+            .map_err(StartError::Thread)?;
+        let listener = {
+            // The listener is registered with the runtime that is entered.
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(self.listener).map_err(StartError::Thread)?
+        };
+        let feed = Feed::new(Arc::clone(&self.shared));
+        #[cfg(feature = "webhook")]
+        let feed = match self.webhook {
+            Some(webhook) => feed.with_webhook(webhook.spawn(runtime.handle())),
+            None => feed,
+        };
+        let shared = Arc::clone(&self.shared);
+        let served = Arc::clone(&self.shared);
+        let thread = thread::Builder::new()
+            .name(THREAD_NAME.to_owned())
+            .spawn(move || {
+                runtime.block_on(serve(listener, served, feed));
+                runtime.shutdown_timeout(LAST_HELPERS);
+            })
+            .map_err(StartError::Thread)?;
+        Ok(Console {
+            address,
+            shared,
+            stop: self.stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+async fn serve(listener: tokio::net::TcpListener, shared: Arc<Shared>, feed: Feed) {
+    tokio::spawn(feed.run());
+    let stopping = shared.stopping.clone();
+    server::serve(listener, routes::router(shared), stopping).await;
 }
 
 impl Drop for Console {

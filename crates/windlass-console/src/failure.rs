@@ -83,14 +83,6 @@ impl Failure {
         Self::new(StatusCode::CONFLICT, Code::Conflict, message)
     }
 
-    pub(crate) fn outside_limits(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            Code::OutsideLimits,
-            message,
-        )
-    }
-
     /// `wait` is when it is worth trying again; it is rounded up to seconds.
     pub(crate) fn too_many(message: &'static str, wait: Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Uri;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use ureq::Agent;
 
@@ -64,10 +65,10 @@ impl Webhook {
         })
     }
 
-    /// Starts to deliver, in order, what is sent to the returned end, on the current runtime.
-    pub(crate) fn spawn(self) -> mpsc::Sender<String> {
+    /// Starts to deliver, in order, what is sent to the returned end, on this runtime.
+    pub(crate) fn spawn(self, runtime: &Handle) -> mpsc::Sender<String> {
         let (sender, mut alerts) = mpsc::channel::<String>(WAITING);
-        tokio::spawn(async move {
+        runtime.spawn(async move {
             while let Some(alert) = alerts.recv().await {
                 let webhook = self.clone();
                 // An alert that cannot be delivered is dropped; it is no reason to disturb the process.

@@ -16,7 +16,7 @@ use crate::body::Fields;
 use crate::failure::{Code, Failure};
 use crate::remote::{RemoteError, RemoteSource, RemoteTask};
 use crate::reply;
-use crate::routes::Shared;
+use crate::shared::Shared;
 
 /// How long the engine may take.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::guard::Presented;
 use crate::reply;
-use crate::routes::Shared;
+use crate::shared::Shared;
 
 #[derive(Serialize)]
 struct Session {

@@ -23,7 +23,7 @@ pub(crate) struct Client<S> {
     pub(crate) snapshot: S,
     pub(crate) stopping: Stopping,
     /// The place of this client among the few there are; free again when the stream is dropped.
-    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) _place: OwnedSemaphorePermit,
 }
 
 struct Cursor<S> {
@@ -61,7 +61,11 @@ impl<S: Fn() -> String> Cursor<S> {
                     // never older.
                     self.client.last = Some(newest);
                     let data = (self.client.snapshot)().into();
-                    let hello = Event { id: newest, kind: Kind::Hello, data };
+                    let hello = Event {
+                        id: newest,
+                        kind: Kind::Hello,
+                        data,
+                    };
                     return Some(sent(&hello).retry(RETRY));
                 }
                 Reading::UpToDate => tokio::select! {
@@ -74,5 +78,8 @@ impl<S: Fn() -> String> Cursor<S> {
 }
 
 fn sent(event: &Event) -> sse::Event {
-    sse::Event::default().id(event.id.to_string()).event(event.kind.name()).data(&*event.data)
+    sse::Event::default()
+        .id(event.id.to_string())
+        .event(event.kind.name())
+        .data(&*event.data)
 }
