@@ -125,7 +125,6 @@ fn all_threads_that_join_return() {
     joined.wait();
 }
 
-/// The original returns early if another join ends while this one begins.
 #[test]
 fn join_waits_for_what_its_thread_has_submitted_however_many_others_join() {
     let pool = ThreadPool::new(2);
