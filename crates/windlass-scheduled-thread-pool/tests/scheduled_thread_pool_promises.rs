@@ -171,6 +171,7 @@ fn a_cancelled_job_does_not_start_and_is_dropped_at_once() {
     let job = pool.execute_after(HOUR, move || drop(owned));
     job.cancel();
     assert_eq!(drops.count(), 1);
+    assert_eq!(pool.executor().stats().queue_len, 0);
 }
 
 #[test]
