@@ -1,8 +1,7 @@
 //! What do queues and policies do when twice as much comes in as a pool can take? Six pools, drawn from a run.
 //!
 //! For a quarter of a second a submitter offers a task every half millisecond, to two workers that need two milliseconds
-//! for each.
-//! The table says what became of the tasks. With the name of a file as an argument, the length of the queues over time is
+//! for each. The table says what became of the tasks. With the name of a file as an argument, the length of the queues over time is
 //! drawn there, as SVG.
 //!
 //! ```sh

@@ -19,7 +19,13 @@ use windlass::queue::LinkedBlockingQueue;
 type Tiles = [u8; 9];
 
 /// How many positions a task explores.
-const BATCH: usize = 128;
+const BATCH: usize = 512;
+
+/// In how many parts the positions that were seen are kept, each with its lock.
+const PARTS: usize = 16;
+
+/// A position, and the step before it.
+type Reached = (Arc<Step>, Tiles);
 
 const GOAL: Tiles = [1, 2, 3, 4, 5, 6, 7, 8, 0];
 
@@ -40,8 +46,9 @@ impl Step {
     }
 
     /// Returns the positions that can be reached by one move.
-    fn moves(self: &Arc<Self>) -> impl Iterator<Item = Arc<Self>> {
-        let gap = self.tiles.iter().position(|&tile| tile == 0).unwrap_or(0);
+    fn moves(&self) -> impl Iterator<Item = Tiles> + use<> {
+        let tiles = self.tiles;
+        let gap = tiles.iter().position(|&tile| tile == 0).unwrap_or(0);
         let (row, column) = (gap / 3, gap % 3);
         let neighbours = [
             (row > 0).then(|| gap - 3),
@@ -49,12 +56,19 @@ impl Step {
             (column > 0).then(|| gap - 1),
             (column < 2).then_some(gap + 1),
         ];
-        let this = Arc::clone(self);
         neighbours.into_iter().flatten().map(move |other| {
-            let mut tiles = this.tiles;
-            tiles.swap(gap, other);
-            let (depth, from) = (this.depth + 1, Some(Arc::clone(&this)));
-            Arc::new(Self { tiles, depth, from })
+            let mut moved = tiles;
+            moved.swap(gap, other);
+            moved
+        })
+    }
+
+    /// Returns the step from here to that position.
+    fn to(self: &Arc<Self>, tiles: Tiles) -> Arc<Self> {
+        Arc::new(Self {
+            tiles,
+            depth: self.depth + 1,
+            from: Some(Arc::clone(self)),
         })
     }
 
@@ -81,7 +95,8 @@ fn solve_alone(start: Tiles) -> Solution {
         if step.tiles == GOAL {
             return Some(step);
         }
-        open.extend(step.moves().filter(|next| seen.insert(next.tiles)));
+        let fresh = step.moves().filter(|tiles| seen.insert(*tiles));
+        open.extend(fresh.map(|tiles| step.to(tiles)));
     }
     None
 }
@@ -89,39 +104,50 @@ fn solve_alone(start: Tiles) -> Solution {
 /// Shared by the tasks of one search.
 struct Search {
     pool: ThreadPoolExecutor,
-    /// The positions that some task has taken; in parts, so that few tasks meet at one lock.
-    seen: [LockedSet; 16],
+    /// The positions that some task has taken.
+    seen: [LockedSet; PARTS],
 }
 
 #[expect(clippy::disallowed_types, reason = "a program has locks of its own")]
 type LockedSet = std::sync::Mutex<HashSet<Tiles>>;
 
 impl Search {
-    /// Takes a position, unless another task has.
-    fn take(&self, tiles: &Tiles) -> bool {
-        let part = tiles
+    /// Returns the part that a position belongs to.
+    fn part_of(tiles: &Tiles) -> usize {
+        let hash = tiles
             .iter()
-            .fold(0, |hash, &tile| hash * 7 + usize::from(tile))
-            % self.seen.len();
-        self.seen[part]
-            .lock()
-            .is_ok_and(|mut seen| seen.insert(*tiles))
+            .fold(0, |hash, &tile| hash * 7 + usize::from(tile));
+        hash % PARTS
+    }
+
+    /// Takes positions of one part. Returns those that no other task has taken.
+    fn take(&self, part: usize, mut reached: Vec<Reached>) -> Vec<Reached> {
+        match self.seen[part].lock() {
+            Ok(mut seen) => reached.retain(|(_, tiles)| seen.insert(*tiles)),
+            Err(_) => reached.clear(),
+        }
+        reached
     }
 
     fn explore(self: Arc<Self>, batch: Vec<Arc<Step>>, found: &Sender<Arc<Step>>) {
-        let mut reached = Vec::new();
+        let mut parts: [Vec<Reached>; PARTS] = Default::default();
         for step in batch {
             if step.tiles == GOAL {
                 // Fails if another solution was first.
                 let _ = found.send(step);
                 return;
             }
-            reached.extend(step.moves().filter(|next| self.take(&next.tiles)));
+            for tiles in step.moves() {
+                parts[Self::part_of(&tiles)].push((Arc::clone(&step), tiles));
+            }
         }
-        while !reached.is_empty() {
-            let rest = reached.split_off(reached.len().min(BATCH));
+        let parts = parts.into_iter().enumerate();
+        let fresh = parts.flat_map(|(part, reached)| self.take(part, reached));
+        let mut fresh: Vec<_> = fresh.map(|(from, tiles)| from.to(tiles)).collect();
+        while !fresh.is_empty() {
+            let rest = fresh.split_off(fresh.len().min(BATCH));
             let (search, found) = (Arc::clone(&self), found.clone());
-            let batch = std::mem::replace(&mut reached, rest);
+            let batch = std::mem::replace(&mut fresh, rest);
             // Rejected after the first solution: then nobody asks for another.
             let _ = self.pool.execute(move || search.explore(batch, &found));
         }
@@ -140,7 +166,7 @@ fn solve_together(start: Tiles, workers: usize) -> Result<(Solution, usize), Box
     };
     let (found, solution) = channel();
     let search = Arc::new(search);
-    search.take(&start);
+    search.take(Search::part_of(&start), vec![(Step::first(start), start)]);
     pool.execute(move || search.explore(vec![Step::first(start)], &found))?;
     let first = solution.recv().ok();
     let left = pool.shutdown_now().len();

@@ -35,7 +35,7 @@ fn calibrate() -> u64 {
 /// Returns how many tasks a second a pool of this size runs.
 fn throughput(workers: usize, rounds: u64) -> Result<f64, Box<dyn Error>> {
     let pool = executors::fixed_thread_pool(workers)?;
-    let tasks = 25 * workers.min(40);
+    let tasks = 12 * workers.min(40);
     let start = clock::now();
     let work = move || {
         black_box(spin(rounds));
