@@ -100,9 +100,9 @@ pub mod context {
     pub use crate::task::{Captured, Propagate, cloned, copied};
 }
 
-/// A clock that tests can drive.
+/// The clock of a thread, and one that tests can drive.
 pub mod clock {
-    pub use crate::sync::clock::TestClock;
+    pub use crate::sync::clock::{TestClock, now};
 }
 
 /// All error types of the crate. Each is also found beside the operation that returns it.

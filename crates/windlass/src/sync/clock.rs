@@ -95,8 +95,23 @@ impl Clock {
     }
 }
 
-/// Returns the time on the current thread's clock.
-pub(crate) fn now() -> Instant {
+/// Returns the time on the current thread's clock: the machine's, or the [`TestClock`] that the thread has.
+///
+/// Code that reads the time by this can be tested without waiting.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::clock::{self, TestClock};
+///
+/// let test = TestClock::new();
+/// test.enter(|| {
+///     let start = clock::now();
+///     test.advance(Duration::from_secs(3_600));
+///     assert_eq!(clock::now() - start, Duration::from_secs(3_600));
+/// });
+/// ```
+#[must_use]
+pub fn now() -> Instant {
     Clock::current().now()
 }
 
