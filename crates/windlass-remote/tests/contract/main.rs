@@ -98,3 +98,5 @@ macro_rules! contract {
 }
 
 contract!(memory, crate::engines::memory());
+#[cfg(feature = "redis")]
+contract!(redis, crate::engines::redis());

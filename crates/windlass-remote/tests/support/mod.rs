@@ -5,6 +5,7 @@
     reason = "a helper of tests may fail by panicking"
 )]
 
+pub mod server;
 pub mod tasks;
 
 use std::time::{Duration, Instant};
