@@ -1,0 +1,163 @@
+//! The data of one queue in the memory engine, and how an entry moves between its lists.
+
+use super::super::{Control, Outcome, QueueStats, QueueStatus, Reply, TaskState, WorkerRecord};
+use super::entry::Entry;
+use super::limits::TypeState;
+use super::schedules::Schedules;
+use crate::id::TaskId;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A client that does not read loses its oldest outcomes and looks them up.
+const MAX_REPLIES: usize = 8_192;
+/// A worker that does not read loses its oldest messages and finds out when it renews.
+const MAX_MESSAGES: usize = 1_024;
+/// The oldest dead letter gives way to a new one.
+const MAX_DEAD: usize = 10_000;
+
+/// One queue. Every id in `ready`, `due`, `dead` and in the parked lists may be outdated: what counts is the entry.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) entries: HashMap<TaskId, Entry>,
+    pub(super) ready: [VecDeque<TaskId>; 3],
+    pub(super) due: BTreeSet<(u64, u64, TaskId)>,
+    pub(super) expiry: BTreeSet<(u64, TaskId)>,
+    pub(super) dead: BTreeMap<u64, TaskId>,
+    pub(super) workers: HashMap<String, (WorkerRecord, u64)>,
+    pub(super) types: HashMap<Arc<str>, TypeState>,
+    pub(super) schedules: Schedules,
+    pub(super) replies: HashMap<Arc<str>, VecDeque<Reply>>,
+    pub(super) messages: VecDeque<Control>,
+    /// How many messages were dropped from the front of `messages`.
+    pub(super) messages_gone: u64,
+    pub(super) stats: QueueStats,
+    pub(super) status: QueueStatus,
+    sequence: u64,
+}
+
+impl Queue {
+    pub(super) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    pub(super) fn tell(&mut self, message: Control) {
+        self.messages.push_back(message);
+        if self.messages.len() > MAX_MESSAGES {
+            self.messages.pop_front();
+            self.messages_gone += 1;
+        }
+    }
+
+    /// Changes the state of an entry and the counts that follow from it. Does not touch the lists.
+    pub(super) fn set_state(&mut self, id: &TaskId, new: TaskState) {
+        let Some(entry) = self.entries.get_mut(id) else {
+            return;
+        };
+        let old = std::mem::replace(&mut entry.state, new);
+        let name = entry.task.name.clone();
+        if let Some(count) = count_of(&mut self.stats, old) {
+            *count -= 1;
+        }
+        if let Some(count) = count_of(&mut self.stats, new) {
+            *count += 1;
+        }
+        if old == TaskState::Running {
+            let Some(state) = self.types.get_mut(&name) else {
+                return;
+            };
+            state.running = state.running.saturating_sub(1);
+            if let Some(parked) = state.unpark() {
+                self.push_ready(parked);
+            }
+        }
+        if new == TaskState::Running {
+            self.types.entry(name).or_default().running += 1;
+        }
+    }
+
+    pub(super) fn push_ready(&mut self, id: TaskId) {
+        if let Some(entry) = self.entries.get(&id) {
+            self.ready[entry.task.options.priority.level()].push_back(id);
+        }
+    }
+
+    /// Makes an entry ready now, or at a time.
+    pub(super) fn enqueue(&mut self, id: &TaskId, at: u64, now: u64) {
+        if at <= now {
+            if let Some(entry) = self.entries.get_mut(id) {
+                entry.ready_since = now;
+            }
+            self.set_state(id, TaskState::Ready);
+            self.push_ready(id.clone());
+        } else {
+            self.set_state(id, TaskState::Scheduled);
+            let sequence = self.next_sequence();
+            let soonest = self.due.first().is_none_or(|(first, ..)| at < *first);
+            self.due.insert((at, sequence, id.clone()));
+            if soonest {
+                self.tell(Control::Changed);
+            }
+        }
+    }
+
+    /// Gives an entry its outcome, and tells everybody who waits for it.
+    pub(super) fn finish(&mut self, id: &TaskId, state: TaskState, outcome: Outcome, now: u64) {
+        self.set_state(id, state);
+        let sequence = self.next_sequence();
+        let Some(entry) = self.entries.get_mut(id) else {
+            return;
+        };
+        entry.worker = None;
+        entry.outcome = Some(outcome.clone());
+        let watchers = std::mem::take(&mut entry.watchers);
+        let rearm = entry.rearm.take();
+        if state == TaskState::Dead {
+            self.dead.insert(sequence, id.clone());
+        } else {
+            entry.task.payload = Vec::new();
+            let until = now + entry.task.options.retention.as_millis() as u64;
+            self.expiry.insert((until, id.clone()));
+        }
+        for watcher in watchers {
+            let replies = self.replies.entry(watcher).or_default();
+            replies.push_back(Reply {
+                id: id.clone(),
+                outcome: Some(outcome.clone()),
+            });
+            if replies.len() > MAX_REPLIES {
+                replies.pop_front();
+            }
+        }
+        if let Some((schedule, delay)) = rearm
+            && self.schedules.rearm(&schedule, now + delay)
+        {
+            self.tell(Control::Changed);
+        }
+        if self.dead.len() > MAX_DEAD
+            && let Some((_, oldest)) = self.dead.pop_first()
+        {
+            self.forget_dead(&oldest);
+        }
+    }
+
+    fn forget_dead(&mut self, id: &TaskId) {
+        if self
+            .entries
+            .get(id)
+            .is_some_and(|entry| entry.state == TaskState::Dead)
+        {
+            self.entries.remove(id);
+        }
+    }
+}
+
+/// Returns the count that a state stands for. Final states only ever add to theirs.
+fn count_of(stats: &mut QueueStats, state: TaskState) -> Option<&mut u64> {
+    match state {
+        TaskState::Scheduled => Some(&mut stats.scheduled),
+        TaskState::Ready => Some(&mut stats.ready),
+        TaskState::Running => Some(&mut stats.running),
+        TaskState::Done | TaskState::Failed | TaskState::Cancelled | TaskState::Dead => None,
+    }
+}

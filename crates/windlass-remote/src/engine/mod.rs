@@ -1,0 +1,27 @@
+//! What keeps the tasks: the [`Engine`] trait, and the engines.
+//!
+//! An engine is a small set of atomic transitions on batches. Everything else (threads, retries, decoding,
+//! limits of size) is above it and the same for all engines. `docs/design/0027-remote.md` has the reasons.
+
+mod api;
+mod error;
+mod memory;
+mod model;
+mod queue_model;
+#[cfg(feature = "redis")]
+mod redis;
+
+pub use api::{ControlFeed, Engine, ReplyFeed, TaskFeed};
+pub use error::EngineError;
+pub use memory::MemoryEngine;
+pub use model::{
+    Beat, CancelMode, Cancelled, Control, Delivery, FetchRequest, Fetched, Lease, MAX_BATCH,
+    NewTask, Outcome, Refusal, Renewed, Reply, Report, Reported, Submitted, TaskRecord, TaskState,
+    Verdict,
+};
+pub use queue_model::{
+    DeadAction, Due, Fire, Overlap, QueuePatch, QueueStats, QueueStatus, ScheduleRecord, Tick,
+    TypeLimit, WorkerRecord,
+};
+#[cfg(feature = "redis")]
+pub use redis::{RedisEngine, RedisEngineBuilder, RedisReport};

@@ -1,0 +1,133 @@
+//! Where the outcome of one task arrives, and who waits for it.
+
+use crate::engine::Outcome;
+use crate::id::TaskId;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::Instant;
+use windlass::interrupt::{self, InterruptHandle, Interrupted};
+
+/// What is known of the outcome.
+#[derive(Clone, Debug)]
+pub(crate) enum Arrived {
+    Outcome(Arc<Outcome>),
+    /// The engine has no record of the task (any more).
+    Gone,
+}
+
+/// One per task and client; every future of the task in this client shares it.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) id: TaskId,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    arrived: Option<Arrived>,
+    /// The engine has confirmed that it has the task. Before that, a missing record means nothing.
+    confirmed: bool,
+    wakers: Vec<Waker>,
+}
+
+impl Slot {
+    pub(crate) fn new(id: TaskId) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            inner: Mutex::default(),
+        })
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Inner) -> R) -> R {
+        act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn confirm(&self) {
+        self.with(|inner| inner.confirmed = true);
+    }
+
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.with(|inner| inner.confirmed)
+    }
+
+    /// Keeps the first outcome and wakes everybody who waits.
+    pub(crate) fn complete(&self, arrived: Arrived) {
+        let wakers = self.with(|inner| {
+            inner.arrived.get_or_insert(arrived);
+            std::mem::take(&mut inner.wakers)
+        });
+        for waker in wakers {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn arrived(&self) -> Option<Arrived> {
+        self.with(|inner| inner.arrived.clone())
+    }
+
+    /// Returns the outcome, or has the waker called when it is there.
+    pub(crate) fn arrived_or_wake(&self, waker: &Waker) -> Option<Arrived> {
+        self.with(|inner| {
+            if inner.arrived.is_none() && !inner.wakers.iter().any(|w| w.will_wake(waker)) {
+                inner.wakers.push(waker.clone());
+            }
+            inner.arrived.clone()
+        })
+    }
+
+    fn forget(&self, waker: &Waker) {
+        self.with(|inner| inner.wakers.retain(|w| !w.will_wake(waker)));
+    }
+
+    /// Waits until the outcome is there or the time is over.
+    pub(crate) fn wait(&self, until: Option<Instant>) -> Result<Option<Arrived>, Interrupted> {
+        let mut found = wait_for_any(&[self], until, |_, arrived| Some(arrived))?;
+        Ok(found.take())
+    }
+}
+
+/// Unparks a thread that waits in [`wait_for_any`].
+struct Unpark(InterruptHandle);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits until `choose` returns something for a slot that has its outcome, or the time is over, or every
+/// slot has its outcome and none was chosen.
+pub(crate) fn wait_for_any<R>(
+    slots: &[&Slot],
+    until: Option<Instant>,
+    mut choose: impl FnMut(usize, Arrived) -> Option<R>,
+) -> Result<Option<R>, Interrupted> {
+    let waker = Waker::from(Arc::new(Unpark(interrupt::current())));
+    let mut waiting: Vec<usize> = (0..slots.len()).collect();
+    let result = loop {
+        let mut chosen = None;
+        waiting.retain(|&at| match slots[at].arrived_or_wake(&waker) {
+            _ if chosen.is_some() => true,
+            None => true,
+            Some(arrived) => {
+                chosen = choose(at, arrived);
+                false
+            }
+        });
+        if chosen.is_some() || waiting.is_empty() {
+            break Ok(chosen);
+        }
+        let parked = match until.map(|at| at.saturating_duration_since(Instant::now())) {
+            Some(left) if left.is_zero() => break Ok(None),
+            Some(left) => interrupt::park_timeout(left),
+            None => interrupt::park(),
+        };
+        if let Err(interrupted) = parked {
+            break Err(interrupted);
+        }
+    };
+    for at in waiting {
+        slots[at].forget(&waker);
+    }
+    result
+}

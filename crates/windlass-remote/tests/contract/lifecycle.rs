@@ -1,0 +1,159 @@
+//! Cancelling, and the end of an executor.
+
+use crate::engines::UnderTest;
+use crate::support::tasks::{Add, BOARD, Gated, Note};
+use crate::support::{LONG, eventually};
+use std::time::Duration;
+use windlass_remote::engine::TaskState;
+use windlass_remote::{RejectedReason, RemoteError, TaskExecutorService, TaskOptions};
+
+pub(crate) fn a_queued_task_is_cancelled_before_it_starts(engine: &UnderTest) {
+    let executor = engine.executor();
+    let key = engine.key("queued");
+    let future = executor.submit_task(Note(key.clone())).unwrap();
+    assert!(future.cancel().unwrap());
+    assert!(future.is_done() && future.is_cancelled());
+    assert_eq!(future.get(), Err(RemoteError::Cancelled));
+    assert!(!future.cancel().unwrap(), "a second cancel changes nothing");
+    let _worker = engine.worker(1);
+    assert_eq!(
+        executor.submit_task(Add(1, 1)).unwrap().get_timeout(LONG),
+        Ok(2)
+    );
+    assert!(BOARD.starts(&key).is_empty());
+}
+
+pub(crate) fn a_running_task_is_not_cancelled_by_cancel(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let gate = engine.key("running");
+    let future = executor.submit_task(Gated::new(&gate)).unwrap();
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    assert!(!future.cancel().unwrap());
+    BOARD.open(&gate);
+    assert_eq!(future.get_timeout(LONG), Ok(gate));
+}
+
+pub(crate) fn cancel_now_stops_a_running_task_and_drops_its_result(engine: &UnderTest) {
+    let (executor, worker) = (engine.executor(), engine.worker(1));
+    let gate = engine.key("now");
+    let future = executor.submit_task(Gated::new(&gate)).unwrap();
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    assert!(future.cancel_now().unwrap());
+    assert_eq!(future.get(), Err(RemoteError::Cancelled));
+    eventually("it was told", || {
+        BOARD.starts(&format!("stopped:{gate}")).len() == 1
+    });
+    eventually("its report is stale", || worker.stats().stale == 1);
+    let record = executor.record(future.id()).unwrap().unwrap();
+    assert_eq!(record.state, TaskState::Cancelled);
+    assert_eq!(engine.stats(&engine.queue).unwrap().stale, 1);
+}
+
+pub(crate) fn a_finished_task_is_not_cancelled(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let future = executor.submit_task(Add(1, 2)).unwrap();
+    assert_eq!(future.get_timeout(LONG), Ok(3));
+    assert!(!future.cancel_now().unwrap());
+    let other = engine.executor().attach::<Add>(future.id()).unwrap();
+    assert!(!other.cancel_now().unwrap());
+    assert_eq!(other.get(), Ok(3));
+}
+
+pub(crate) fn a_scheduled_task_is_cancelled(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let key = engine.key("scheduled");
+    let future = executor
+        .schedule(Duration::from_millis(150), Note(key.clone()))
+        .unwrap();
+    assert!(future.cancel().unwrap());
+    let after = executor
+        .schedule(Duration::from_millis(300), Add(1, 1))
+        .unwrap();
+    assert_eq!(after.get_timeout(LONG), Ok(2));
+    assert!(BOARD.starts(&key).is_empty());
+    assert_eq!(engine.stats(&engine.queue).unwrap().scheduled, 0);
+}
+
+pub(crate) fn cancelling_races_with_starting_without_contradiction(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(4));
+    let key = engine.key("race");
+    let (mut cancelled, mut ran) = (0, 0);
+    for n in 0..300 {
+        let future = executor.submit_task(Note(format!("{key}/{n}."))).unwrap();
+        // From at once to after the end, so that every state is met.
+        for _ in 0..(n % 10) * 200 {
+            std::hint::spin_loop();
+        }
+        let done = future.cancel().unwrap();
+        let outcome = future.get_timeout(LONG);
+        let starts = BOARD.starts(&format!("{key}/{n}.")).len();
+        if done {
+            assert_eq!(
+                (outcome, starts),
+                (Err(RemoteError::Cancelled), 0),
+                "task {n}"
+            );
+            cancelled += 1;
+        } else {
+            assert_eq!((outcome, starts), (Ok(()), 1), "task {n}");
+            ran += 1;
+        }
+    }
+    let stats = engine.stats(&engine.queue).unwrap();
+    assert_eq!(
+        (stats.cancelled, stats.done, stats.ready),
+        (cancelled, ran, 0)
+    );
+}
+
+pub(crate) fn shutdown_rejects_and_lets_run(engine: &UnderTest) {
+    let executor = engine.executor();
+    let future = executor.submit_task(Add(4, 5)).unwrap();
+    executor.shutdown();
+    let rejected = executor.submit_task(Add(1, 1)).unwrap_err();
+    assert_eq!(
+        (rejected.reason(), executor.is_terminated()),
+        (&RejectedReason::Shutdown, false)
+    );
+    assert_eq!(rejected.into_task(), Add(1, 1));
+    let _worker = engine.worker(1);
+    assert_eq!(future.get_timeout(LONG), Ok(9));
+    assert!(executor.await_termination(LONG) && executor.is_terminated());
+    assert!(
+        engine.executor().submit_task(Add(1, 1)).is_ok(),
+        "other clients go on"
+    );
+}
+
+pub(crate) fn shutdown_now_cancels_and_returns_what_had_not_started(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let gate = engine.key("shutdown");
+    let running = executor.submit_task(Gated::new(&gate)).unwrap();
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    let queued = executor.submit_task(Add(1, 1)).unwrap();
+    let other = engine.executor().submit_task(Add(2, 2)).unwrap();
+    assert_eq!(executor.shutdown_now(), [queued.id().clone()]);
+    assert!(running.is_cancelled() && queued.is_cancelled());
+    assert!(executor.await_termination(LONG));
+    assert_eq!(
+        other.get_timeout(LONG),
+        Ok(4),
+        "tasks of other clients are left alone"
+    );
+}
+
+pub(crate) fn await_termination_waits_for_every_task(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let gate = engine.key("await");
+    let options = TaskOptions::default();
+    let id = windlass_remote::TaskId::random();
+    drop(
+        executor
+            .submit_with(id, Gated::new(&gate), options, Duration::ZERO)
+            .unwrap(),
+    );
+    executor.shutdown();
+    assert!(!executor.await_termination(Duration::from_millis(50)));
+    BOARD.open(&gate);
+    assert!(executor.await_termination(LONG));
+}

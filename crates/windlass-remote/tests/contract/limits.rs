@@ -1,0 +1,167 @@
+//! Bounds, pause, priorities, and limits of a type.
+
+use crate::engines::UnderTest;
+use crate::support::tasks::{Add, BOARD, Gated, Note};
+use crate::support::{LONG, eventually};
+use std::time::{Duration, Instant};
+use windlass_remote::{Priority, RejectedReason, TaskExecutorService, TaskId, TaskOptions};
+
+pub(crate) fn a_full_queue_rejects(engine: &UnderTest) {
+    let (executor, other) = (engine.executor(), engine.executor());
+    engine.admin().set_capacity(Some(2)).unwrap();
+    let first = executor.submit_task(Add(1, 1)).unwrap();
+    let delayed = executor.schedule(LONG, Add(2, 2)).unwrap();
+    let rejected = other.submit_task(Add(3, 3)).unwrap_err();
+    assert_eq!(rejected.reason(), &RejectedReason::Full { capacity: 2 });
+    assert_eq!(rejected.into_task(), Add(3, 3));
+    let rejected = executor.invoke_all(vec![Add(4, 4), Add(5, 5)]).unwrap_err();
+    assert_eq!(rejected.into_task().len(), 2);
+    assert!(delayed.cancel().unwrap());
+    assert!(
+        other.submit_task(Add(3, 3)).is_ok(),
+        "a cancelled task makes room"
+    );
+    let _worker = engine.worker(1);
+    assert_eq!(first.get_timeout(LONG), Ok(2));
+    engine.admin().set_capacity(None).unwrap();
+    assert_eq!(engine.stats(&engine.queue).unwrap().refused, 3);
+    assert!(
+        executor
+            .submit_all((0..5).map(|n| Add(n, n)).collect())
+            .is_ok()
+    );
+}
+
+pub(crate) fn a_closed_queue_rejects(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    engine.admin().close().unwrap();
+    let rejected = executor.submit_task(Add(1, 1)).unwrap_err();
+    assert_eq!(rejected.reason(), &RejectedReason::Closed);
+    engine.admin().open().unwrap();
+    assert_eq!(
+        executor.submit_task(Add(1, 1)).unwrap().get_timeout(LONG),
+        Ok(2)
+    );
+}
+
+pub(crate) fn a_paused_queue_starts_nothing(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(2));
+    engine.admin().pause().unwrap();
+    let key = engine.key("paused");
+    let futures: Vec<_> = (0..5)
+        .map(|n| executor.submit_task(Note(format!("{key}/{n}"))).unwrap())
+        .collect();
+    assert!(futures[0].get_timeout(Duration::from_millis(300)).is_err());
+    assert!(BOARD.starts(&key).is_empty());
+    assert_eq!(engine.stats(&engine.queue).unwrap().ready, 5);
+    engine.admin().resume().unwrap();
+    for future in futures {
+        assert_eq!(future.get_timeout(LONG), Ok(()));
+    }
+}
+
+pub(crate) fn urgent_tasks_start_first(engine: &UnderTest) {
+    let executor = engine.executor();
+    let key = engine.key("urgent");
+    let mut futures = Vec::new();
+    for (priority, name) in [
+        (Priority::Low, "c"),
+        (Priority::Normal, "b"),
+        (Priority::High, "a"),
+    ] {
+        let options = TaskOptions::default().priority(priority);
+        let task = Note(format!("{key}/{name}"));
+        futures.push(
+            executor
+                .submit_with(TaskId::random(), task, options, Duration::ZERO)
+                .unwrap(),
+        );
+    }
+    let _worker = engine.worker(1);
+    for future in futures {
+        future.get_timeout(LONG).unwrap();
+    }
+    assert_eq!(
+        BOARD.starts(&key),
+        ["a", "b", "c"].map(|name| format!("{key}/{name}"))
+    );
+}
+
+pub(crate) fn no_more_of_a_type_run_than_allowed(engine: &UnderTest) {
+    let executor = engine.executor();
+    engine
+        .admin()
+        .limit_concurrency("test.gated", Some(2))
+        .unwrap();
+    let gates: Vec<_> = (0..6)
+        .map(|n| engine.key(&format!("limited/{n}.")))
+        .collect();
+    let futures: Vec<_> = gates
+        .iter()
+        .map(|gate| executor.submit_task(Gated::new(gate)).unwrap())
+        .collect();
+    let _workers = (engine.worker(4), engine.worker(4));
+    let started = || BOARD.starts(&engine.key("limited/")).len();
+    eventually("two run", || started() == 2);
+    // Another type is not held up, and shows that the workers have gone on.
+    assert_eq!(
+        executor.submit_task(Add(1, 1)).unwrap().get_timeout(LONG),
+        Ok(2)
+    );
+    assert_eq!(
+        (started(), engine.stats(&engine.queue).unwrap().running),
+        (2, 2)
+    );
+    let first = BOARD.starts(&engine.key("limited/"))[0].clone();
+    BOARD.open(&first);
+    eventually("a third starts", || started() == 3);
+    gates.iter().for_each(|gate| BOARD.open(gate));
+    for future in futures {
+        assert!(future.get_timeout(LONG).is_ok());
+    }
+}
+
+pub(crate) fn starts_of_a_type_keep_their_distance(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(4));
+    engine
+        .admin()
+        .limit_rate("test.note", Duration::from_millis(60), 2)
+        .unwrap();
+    let key = engine.key("rate");
+    let begun = Instant::now();
+    let tasks = (0..6).map(|n| Note(format!("{key}/{n}"))).collect();
+    for future in executor.invoke_all(tasks).unwrap() {
+        assert_eq!(future.get(), Ok(()));
+    }
+    // Two at once, then four with 60 ms between.
+    assert!(
+        begun.elapsed() >= Duration::from_millis(4 * 60 - 5),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(BOARD.starts(&key).len(), 6);
+}
+
+pub(crate) fn counts_agree_with_what_happened(engine: &UnderTest) {
+    let executor = engine.executor();
+    let cancelled = executor.submit_task(Add(0, 0)).unwrap();
+    assert!(cancelled.cancel().unwrap());
+    let _worker = engine.worker(2);
+    executor
+        .invoke_all((0..10).map(|n| Add(n, n)).collect())
+        .unwrap();
+    executor.invoke_all(vec![Add(i64::MAX, 1)]).unwrap();
+    let delayed = executor.schedule(LONG, Add(1, 1)).unwrap();
+    let stats = engine.stats(&engine.queue).unwrap();
+    assert_eq!(
+        (stats.submitted, stats.done, stats.failed, stats.cancelled),
+        (13, 10, 1, 1)
+    );
+    assert_eq!(
+        (stats.scheduled, stats.ready, stats.running, stats.dead),
+        (1, 0, 0, 0)
+    );
+    assert!(delayed.cancel().unwrap());
+    assert!(engine.is_empty());
+    assert!(engine.queues().unwrap().contains(&engine.queue));
+}
