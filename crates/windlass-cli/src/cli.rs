@@ -1,0 +1,99 @@
+//! The command line: every command and option, from which help, completions and manual pages come.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::exit::Failure;
+use crate::run::{self, RunOptions};
+use crate::{manual, style};
+
+/// Thread pools for the command line: run commands on one, size one, watch and tune those of a program.
+///
+/// windlass run 'gzip -k {}' ::: *.log      a command for each input, on a pool
+/// windlass completions bash                completions, also for zsh and fish
+#[derive(Debug, Parser)]
+#[command(
+    name = "windlass",
+    version,
+    styles = style::help(),
+    propagate_version = true,
+    verbatim_doc_comment,
+    arg_required_else_help = true,
+    after_help = "windlass COMMAND --help explains a command, with examples."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a command for each input, on a pool
+    #[command(
+        override_usage = "windlass run [OPTIONS] [COMMAND...] [::: INPUT...]",
+        after_long_help = run::HELP
+    )]
+    Run(Box<RunOptions>),
+
+    /// Print the completions of a shell
+    #[command(after_help = "\
+        windlass completions bash > ~/.local/share/bash-completion/completions/windlass\n\
+        windlass completions zsh  > ~/.zfunc/_windlass\n\
+        windlass completions fish > ~/.config/fish/completions/windlass.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Print the manual page
+    #[command(after_help = "windlass man | man -l -    shows it")]
+    Man {
+        /// Write one page for each command into this folder instead
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+
+    /// Ends the jobs of a run that was killed
+    #[command(name = run::guard::COMMAND, hide = true)]
+    Guard { run_id: String },
+}
+
+impl Cli {
+    /// Runs the command and returns the exit code of the program.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        self.command
+            .run()
+            .unwrap_or_else(|failure| failure.report())
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<ExitCode, Failure> {
+        let done = match self {
+            Self::Run(options) => return run::execute(&options),
+            Self::Completions { shell } => manual::completions(shell),
+            Self::Man { folder } => manual::man(folder.as_deref()),
+            Self::Guard { run_id } => {
+                run::guard::watch(&run_id);
+                Ok(())
+            }
+        };
+        done.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Cli;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}
