@@ -8,11 +8,14 @@ use clap_complete::Shell;
 
 use crate::exit::Failure;
 use crate::run::{self, RunOptions};
+use crate::size::{self, SizeOptions};
 use crate::{manual, style};
 
 /// Thread pools for the command line: run commands on one, size one, watch and tune those of a program.
 ///
 /// windlass run 'gzip -k {}' ::: *.log      a command for each input, on a pool
+/// windlass size --rate 500 --service 15ms -j 8 -q 100
+///                                          what will this pool do?
 /// windlass completions bash                completions, also for zsh and fish
 #[derive(Debug, Parser)]
 #[command(
@@ -37,6 +40,10 @@ enum Command {
         after_long_help = run::HELP
     )]
     Run(Box<RunOptions>),
+
+    /// Say how many threads a pool should have, and what a pool of a size will do
+    #[command(after_long_help = include_str!("size/help.txt"))]
+    Size(Box<SizeOptions>),
 
     /// Print the completions of a shell
     #[command(after_help = "\
@@ -75,6 +82,7 @@ impl Command {
     fn run(self) -> Result<ExitCode, Failure> {
         let done = match self {
             Self::Run(options) => return run::execute(&options),
+            Self::Size(options) => size::execute(&options),
             Self::Completions { shell } => manual::completions(shell),
             Self::Man { folder } => manual::man(folder.as_deref()),
             Self::Guard { run_id } => {

@@ -8,4 +8,5 @@ pub mod duration;
 pub mod exit;
 pub mod manual;
 pub mod run;
+pub mod size;
 pub mod style;

@@ -88,6 +88,8 @@ fn run(
         let reason = Reason::Trouble(failure.to_string());
         shared.control.end(Stage::Draining, reason);
     }
+    // Whoever writes the inputs learns that no more are read.
+    drop(inputs);
     pool.shutdown();
     while pool.await_termination(Duration::MAX) != Ok(true) {}
     shared.sink.progress.clear();

@@ -195,14 +195,17 @@ impl Journal {
             let message = format!("another run writes to the journal {}", path.display());
             return Err(Failure::new(message).hint("wait for its end, or name another journal"));
         }
-        let mut first = [0];
-        let is_new = file.read(&mut first).map_err(trouble)? == 0;
+        // A device or a pipe has no earlier run in it, and cannot be cut.
+        let is_file = file.metadata().map_err(trouble)?.is_file();
+        let is_new = !is_file || file.read(&mut [0]).map_err(trouble)? == 0;
         if !is_new && !resume {
             let message = format!("the journal {} is that of an earlier run", path.display());
             return Err(Failure::new(message)
                 .hint("--resume goes on where it stopped; remove the file to begin anew"));
         }
-        file.seek(SeekFrom::Start(0)).map_err(trouble)?;
+        if is_file {
+            file.seek(SeekFrom::Start(0)).map_err(trouble)?;
+        }
         let (done, whole) = if is_new {
             (Done::default(), 0)
         } else {
@@ -210,7 +213,9 @@ impl Journal {
                 .map_err(trouble)?
                 .map_err(|error| unusable(&error, path))?
         };
-        file.set_len(whole).map_err(trouble)?;
+        if is_file {
+            file.set_len(whole).map_err(trouble)?;
+        }
         if whole == 0 {
             let line = format!("{}\n", header(signature));
             file.write_all(line.as_bytes()).map_err(trouble)?;
