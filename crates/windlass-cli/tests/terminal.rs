@@ -166,3 +166,36 @@ fn nothing_to_run_on_a_terminal_is_explained() {
         "{shown}"
     );
 }
+
+#[test]
+fn top_shows_pools_and_keys_tune_them() {
+    let demo = Terminal::start(&["demo", "--port", "0", "--quiet"], &[]);
+    demo.wait_to_see("ctrl-c ends");
+    let shown = demo.shown();
+    let value = |name: &str| {
+        let line = shown
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap();
+        line.trim().to_owned()
+    };
+    let (address, token) = (value("console"), value("token"));
+    let top = Terminal::start(&["top", "-A", &address], &[("WINDLASS_TOKEN", &token)]);
+    for text in ["housekeeping", "thumbnails", "workers", "last minute"] {
+        top.wait_to_see(text);
+    }
+    let mut keys = top.master.take_writer().unwrap();
+    // The pools are sorted by name: web is the last.
+    keys.write_all(b"jjj").unwrap();
+    top.wait_to_see("policy abort");
+    keys.write_all(b"+").unwrap();
+    top.wait_to_see("4 -> 5");
+    keys.write_all(b"q").unwrap();
+    let (code, shown) = top.end();
+    assert_eq!(code, 0, "{shown}");
+    let mut keys = demo.master.take_writer().unwrap();
+    keys.write_all(b"\x03").unwrap();
+    let (code, shown) = demo.end();
+    assert_eq!(code, 0);
+    assert!(shown.contains("handed back"), "{shown}");
+}

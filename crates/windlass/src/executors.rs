@@ -248,6 +248,13 @@ pub fn unconfigurable<E: ExecutorService>(executor: E) -> Unconfigurable<E> {
 /// An executor service that has only the methods of the traits; see [`unconfigurable`].
 pub struct Unconfigurable<E>(E);
 
+impl<E> Unconfigurable<E> {
+    /// Returns the executor, for those who only read it.
+    pub(crate) const fn inner(&self) -> &E {
+        &self.0
+    }
+}
+
 impl<E: ExecutorService> Executor for Unconfigurable<E> {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         self.0.execute_task(task)

@@ -11,6 +11,7 @@ pub mod interrupt;
 #[cfg(not(loom))]
 #[cfg(test)]
 mod models;
+pub mod monitor;
 pub mod pool;
 pub mod queue;
 pub mod scheduled;

@@ -83,6 +83,10 @@ impl ForkJoinPool {
         self
     }
 
+    pub(super) fn is_common(&self) -> bool {
+        self.0.is_common
+    }
+
     #[inline]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared

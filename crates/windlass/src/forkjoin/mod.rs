@@ -58,6 +58,7 @@ mod latch;
 mod local;
 #[cfg(test)]
 mod models;
+mod observed;
 mod parallelism;
 mod private_jobs;
 mod quiescence;
@@ -91,4 +92,5 @@ pub use stats::{ForkJoinStats, ForkJoinWorker};
 pub use task::{Cx, RecursiveTask};
 
 pub(crate) use delayed::DueTasks;
+pub(crate) use observed::ObservedForkJoin;
 pub(crate) use timer_service::PoolTimers;

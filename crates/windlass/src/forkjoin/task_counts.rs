@@ -40,7 +40,7 @@ impl TaskCounters {
     pub(super) fn count_hooked(&self, ended: &RunEnd) {
         match ended {
             RunEnd::Ended => increment(&self.completed),
-            RunEnd::Failed => increment(&self.failed),
+            RunEnd::Failed(_) => increment(&self.failed),
             RunEnd::Panicked { by, .. } if *by == Panicked::Task => increment(&self.failed),
             RunEnd::Skipped | RunEnd::Panicked { .. } => increment(&self.skipped),
         }

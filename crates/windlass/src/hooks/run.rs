@@ -15,8 +15,8 @@ pub(crate) enum RunEnd {
     Ended,
     /// The task was cancelled, or done already.
     Skipped,
-    /// The task has failed, and its handle has the failure.
-    Failed,
+    /// The task has failed, and its handle has the failure too.
+    Failed(Failure),
     /// A panic that no handle receives: of the task, of one of its callbacks, or of a hook.
     Panicked { failure: Failure, by: Panicked },
 }
@@ -50,7 +50,9 @@ pub(crate) fn run_hooked(slot: &mut Option<Task>, hooks: &dyn Hooks, takes_times
         info.set_ran_for(start.get().map(time_since));
         let (outcome, ended) = match ran {
             RunOutcome::Completed => (Outcome::Completed, RunEnd::Ended),
-            RunOutcome::Failed(failure) => (Outcome::Failed(failure), RunEnd::Failed),
+            RunOutcome::Failed(failure) => {
+                (Outcome::Failed(failure.clone()), RunEnd::Failed(failure))
+            }
             RunOutcome::Skipped => (Outcome::Cancelled, RunEnd::Skipped),
         };
         stage.set(HookPhase::After(match outcome {

@@ -8,6 +8,7 @@ use super::ctl::RunState;
 use super::rejection::Saturated;
 use super::shared::Shared;
 use super::spawn::{Cause, FirstTask, SizeLimit};
+use super::tally::Dropped;
 use crate::executor::{RejectedExecution, RejectionReason, limit_of, to_io_error};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
@@ -267,6 +268,7 @@ impl Shared {
     #[cold]
     fn drop_expired_now(&self) -> bool {
         let expired = self.queue.retain(&mut |task| !task.is_expired());
+        self.tally.count_dropped(Dropped::Expired, expired.len());
         self.task_count.invalidate();
         self.try_terminate();
         !expired.is_empty()

@@ -13,6 +13,7 @@ use super::rejection::{self, RejectedExecutionHandler};
 use super::shared::Shared;
 use super::spawn::SizeLimit;
 use super::stats::PoolStats;
+use super::tally::Dropped;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
@@ -347,10 +348,7 @@ impl ThreadPoolExecutor {
     ///
     /// If the thread factory panics.
     pub fn prestart_all_core_threads(&self) -> usize {
-        // Bounded, should the factory return `Ok` without creating threads.
-        let tries = 0..self.core_pool_size();
-        let started = tries.take_while(|_| self.shared().add_worker(None, SizeLimit::Core).is_ok());
-        started.count()
+        self.shared().prestart_all()
     }
 
     /// Returns the queue in which tasks wait for a worker.
@@ -378,6 +376,7 @@ impl ThreadPoolExecutor {
             .remove_first(&mut |task| task.id() == id);
         if let Some(task) = &removed {
             task.set_drop_reason(Cancellation::Removed);
+            self.shared().tally.count_dropped(Dropped::Purged, 1);
         }
         self.shared().task_count.invalidate();
         self.shared().room.serve();
@@ -391,11 +390,7 @@ impl ThreadPoolExecutor {
     ///
     /// If this terminates the pool, and the [`terminated`](super::Hooks::terminated) hook panics.
     pub fn purge(&self) -> usize {
-        let cancelled = self.shared().queue.retain(&mut |task| !task.is_cancelled());
-        self.shared().task_count.invalidate();
-        self.shared().room.serve();
-        self.shared().try_terminate();
-        cancelled.len()
+        self.shared().purge()
     }
 }
 

@@ -12,14 +12,17 @@
 //! | `shutdown` | shutdown and termination |
 //! | `stats` | a snapshot of the figures |
 //! | `times` | when tasks are timed, and what each worker does right now |
+//! | `observed` | what a monitor reads and asks for |
 //! | `shared` | the state that submitters and workers share; owns the parts below |
 //! | `ctl` | run state and worker count, in one word |
 //! | `config_error`, `no_effect`, `configuration` | invalid settings, and settings that can have no effect |
 //! | `advice`, `controller` | the size that the tasks ask for, and what follows it |
 //! | `reconfigure` | one change of several settings |
+//! | `pause` | workers take no tasks for some time |
 //! | `room` | the submissions that await room |
 //! | `settings` | sizes and keep-alive time, which can change while the pool runs |
 //! | `roster` | the workers, and how many tasks they have completed |
+//! | `tally` | counts of what is beside the runs: rejections, dropped tasks, starts and ends of threads |
 //! | `task_count` | the last task count reported |
 //! | `waits` | how many threads wait inside tasks |
 //! | `work_queue` | the queue, with a fast path to the default one |
@@ -43,6 +46,8 @@ mod limits;
 #[cfg(test)]
 mod models;
 mod no_effect;
+mod observed;
+mod pause;
 mod reconfigure;
 mod rejection;
 mod room;
@@ -54,6 +59,7 @@ mod shutdown;
 mod spawn;
 mod stats;
 mod submit_async;
+mod tally;
 mod task_count;
 mod times;
 mod waits;
@@ -77,9 +83,11 @@ pub use rejection::{
 pub use shared::NestedWaits;
 pub use stats::{PoolState, PoolStats};
 pub use submit_async::SubmitAsync;
+pub use tally::{RejectionCounts, ThreadExits};
 
 pub(crate) use admission::NotAdmitted;
 pub(crate) use advice::optimal_size;
 pub(crate) use ctl::RunState;
 pub(crate) use shared::Shared;
+pub(crate) use tally::{Dropped, Unsuccessful};
 pub(crate) use task_count::TaskCount;

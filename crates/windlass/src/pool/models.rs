@@ -284,3 +284,43 @@ mod large {
         });
     }
 }
+
+/// The pool is paused for much longer than a model lasts: only the resumption lets the task run.
+///
+/// WL-290
+#[test]
+fn a_task_that_is_queued_during_a_pause_runs_after_it() {
+    model(|| {
+        let pool = pool(1, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        pool.execute(runs.one()).unwrap();
+        let pauser = {
+            let pool = pool.clone();
+            thread::Builder::new().spawn(move || {
+                pool.shared().pause(Duration::from_secs(3600));
+                pool.shared().resume();
+            })
+        };
+        let handle = pool.submit(runs.one()).unwrap();
+        handle.join().unwrap();
+        pauser.unwrap().join().unwrap();
+        close_and_check(&pool, &runs, 2);
+    });
+}
+
+/// WL-290
+#[test]
+fn a_shutdown_ends_a_pause() {
+    model(|| {
+        let pool = pool(1, 1, LinkedBlockingQueue::new());
+        let runs = Runs::default();
+        let pauser = {
+            let pool = pool.clone();
+            thread::Builder::new().spawn(move || pool.shared().pause(Duration::from_secs(3600)))
+        };
+        pool.execute(runs.one()).unwrap();
+        pool.execute(runs.one()).unwrap();
+        close_and_check(&pool, &runs, 2);
+        pauser.unwrap().join().unwrap();
+    });
+}

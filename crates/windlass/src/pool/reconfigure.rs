@@ -234,11 +234,35 @@ impl Shared {
         })
     }
 
+    /// Checks a change without making it; returns what could have no effect.
+    pub(crate) fn check_patch(
+        &self,
+        patch: &Patch,
+    ) -> Result<Vec<ConfigWarning>, ReconfigureError> {
+        let mut planned = self.settings.snapshot();
+        patch.apply_to(&mut planned);
+        planned.check()?;
+        if patch.capacity == Some(0) {
+            return Err(CapacityError::Zero.into());
+        }
+        let capacity = patch.capacity.or_else(|| self.queue.bound());
+        Ok(self.warnings_of(planned, capacity, patch.chosen()))
+    }
+
     /// Returns which of the chosen settings can have no effect.
     fn warnings(&self, chosen: Chosen) -> Vec<ConfigWarning> {
+        self.warnings_of(self.settings.snapshot(), self.queue.bound(), chosen)
+    }
+
+    fn warnings_of(
+        &self,
+        settings: SettingsSnapshot,
+        capacity: Option<usize>,
+        chosen: Chosen,
+    ) -> Vec<ConfigWarning> {
         let configuration = Configuration {
-            settings: self.settings.snapshot(),
-            capacity: self.queue.bound(),
+            settings,
+            capacity,
             grows_eagerly: self.options.grows_eagerly,
             chosen,
         };

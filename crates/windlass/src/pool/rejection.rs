@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::tally::policy_index;
 use crate::executor::{RejectedExecution, RejectionReason, limit_of, run_by};
 use crate::queue::BlockingQueue;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, arc_dyn};
 use crate::task::{Cancellation, Task};
 
@@ -36,6 +37,11 @@ pub trait RejectedExecutionHandler: Send + Sync {
     /// [`RejectedExecution`] with the task, which the submitter receives.
     #[doc(alias = "rejectedExecution")]
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution>;
+
+    /// Returns the name of the policy, by which a console shows it and rejections are counted.
+    fn name(&self) -> &str {
+        "custom"
+    }
 }
 
 /// The interface of a pool that rejects a task, for its rejection handler.
@@ -100,6 +106,10 @@ impl<H: RejectedExecutionHandler + ?Sized> RejectedExecutionHandler for Arc<H> {
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         (**self).rejected(task, pool)
     }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
 }
 
 /// Converts the handler into the `Arc` that the pool stores.
@@ -116,6 +126,10 @@ pub(super) fn shared(
 pub struct AbortPolicy;
 
 impl RejectedExecutionHandler for AbortPolicy {
+    fn name(&self) -> &str {
+        "abort"
+    }
+
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         Err(RejectedExecution::new(task, pool.reason()).with_executor(pool.describe()))
     }
@@ -133,6 +147,10 @@ impl RejectedExecutionHandler for AbortPolicy {
 pub struct CallerRunsPolicy;
 
 impl RejectedExecutionHandler for CallerRunsPolicy {
+    fn name(&self) -> &str {
+        "caller_runs"
+    }
+
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         if pool.is_shutdown() {
             task.abandon(Cancellation::Shutdown);
@@ -154,6 +172,10 @@ impl RejectedExecutionHandler for CallerRunsPolicy {
 pub struct DiscardPolicy;
 
 impl RejectedExecutionHandler for DiscardPolicy {
+    fn name(&self) -> &str {
+        "discard"
+    }
+
     fn rejected(&self, task: Task, _pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         task.abandon(Cancellation::Discarded);
         Ok(())
@@ -168,6 +190,10 @@ impl RejectedExecutionHandler for DiscardPolicy {
 pub struct DiscardOldestPolicy;
 
 impl RejectedExecutionHandler for DiscardOldestPolicy {
+    fn name(&self) -> &str {
+        "discard_oldest"
+    }
+
     fn rejected(&self, mut task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         loop {
             if pool.is_shutdown() {
@@ -218,6 +244,10 @@ impl BlockPolicy {
 }
 
 impl RejectedExecutionHandler for BlockPolicy {
+    fn name(&self) -> &str {
+        "block"
+    }
+
     fn rejected(&self, task: Task, pool: &dyn Saturated) -> Result<(), RejectedExecution> {
         pool.execute_when_possible(task, self.timeout)
     }
@@ -231,16 +261,24 @@ pub(crate) struct HandlerCell {
     first: Arc<dyn RejectedExecutionHandler>,
     /// Stored after `later` is set, so a thread that loads true finds a handler in `later`.
     is_replaced: AtomicBool,
+    /// The index of the counter of its rejections.
+    policy: AtomicUsize,
     later: Mutex<Option<Arc<dyn RejectedExecutionHandler>>>,
 }
 
 impl HandlerCell {
     pub(crate) fn new(first: Arc<dyn RejectedExecutionHandler>) -> Self {
         Self {
+            policy: AtomicUsize::new(policy_index(first.name())),
             first,
             is_replaced: AtomicBool::new(false),
             later: Mutex::new(None),
         }
+    }
+
+    /// Returns the index of the counter of its rejections.
+    pub(super) fn policy(&self) -> usize {
+        self.policy.load(Ordering::Relaxed)
     }
 
     /// Calls `f` with the handler, without a lock held.
@@ -253,7 +291,9 @@ impl HandlerCell {
     }
 
     pub(crate) fn set(&self, handler: Arc<dyn RejectedExecutionHandler>) {
+        let policy = policy_index(handler.name());
         let former = self.later.lock().replace(handler);
+        self.policy.store(policy, Ordering::Relaxed);
         self.is_replaced.store(true, Ordering::Release);
         drop(former);
     }

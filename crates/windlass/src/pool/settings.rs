@@ -46,6 +46,10 @@ pub(crate) struct Settings {
     /// In nanoseconds; `u64::MAX` is forever.
     keep_alive: AtomicU64,
     core_timeout: AtomicBool,
+    /// The number of workers up to which one may take a task: the maximum, or zero while the pool is paused.
+    may_take: AtomicUsize,
+    /// When a pause ends, as a timestamp; zero if there is none.
+    paused_until: AtomicU64,
 }
 
 impl Settings {
@@ -58,6 +62,8 @@ impl Settings {
             maximum: AtomicUsize::new(values.maximum),
             keep_alive: AtomicU64::new(nanos(values.keep_alive)),
             core_timeout: AtomicBool::new(values.core_timeout),
+            may_take: AtomicUsize::new(values.maximum),
+            paused_until: AtomicU64::new(0),
         })
     }
 
@@ -68,6 +74,35 @@ impl Settings {
 
     pub(crate) fn maximum(&self) -> usize {
         self.maximum.load(Ordering::SeqCst)
+    }
+
+    /// Returns the number of workers up to which one may take a task without looking further.
+    #[inline]
+    pub(super) fn may_take(&self) -> usize {
+        self.may_take.load(Ordering::SeqCst)
+    }
+
+    /// Returns when a pause ends, as a timestamp; `None` if there is none.
+    pub(super) fn paused_until(&self) -> Option<u64> {
+        let until = self.paused_until.load(Ordering::SeqCst);
+        (until != 0).then_some(until)
+    }
+
+    /// Begins a pause, or replaces one.
+    pub(super) fn pause(&self, until: u64) {
+        let _writing = self.writing.lock();
+        self.paused_until.store(until, Ordering::SeqCst);
+        self.may_take.store(0, Ordering::SeqCst);
+    }
+
+    /// Ends the pause, if it is this one.
+    pub(super) fn resume(&self, paused_until: Option<u64>) {
+        let _writing = self.writing.lock();
+        let present = self.paused_until.load(Ordering::SeqCst);
+        if paused_until.is_none_or(|until| until == present) {
+            self.paused_until.store(0, Ordering::SeqCst);
+            self.may_take.store(self.maximum(), Ordering::SeqCst);
+        }
     }
 
     pub(crate) fn core_timeout(&self) -> bool {
@@ -125,6 +160,9 @@ impl Settings {
         self.keep_alive
             .store(nanos(new.keep_alive), Ordering::SeqCst);
         self.core_timeout.store(new.core_timeout, Ordering::SeqCst);
+        if self.paused_until.load(Ordering::SeqCst) == 0 {
+            self.may_take.store(new.maximum, Ordering::SeqCst);
+        }
         self.version.store(version + 2, Ordering::SeqCst);
         Ok(former)
     }

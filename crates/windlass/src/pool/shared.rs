@@ -4,14 +4,13 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crossbeam_utils::CachePadded;
-
 use super::ctl::{Ctl, RunState};
 use super::limits::LimitCounts;
 use super::rejection::{HandlerCell, RejectedExecutionHandler};
 use super::room::Room;
 use super::roster::Roster;
 use super::settings::Settings;
+use super::tally::Tally;
 use super::task_count::TaskCount;
 use super::waits::WaitCount;
 use super::work_queue::WorkQueue;
@@ -43,9 +42,7 @@ pub(crate) struct Shared {
     pub(crate) waits: WaitCount,
     factory: Mutex<Arc<dyn ThreadFactory>>,
     pub(crate) handler: HandlerCell,
-    /// On a cache line of its own: it is written for each rejected task, and the fields next to it are
-    /// read for each task that runs.
-    rejected: CachePadded<AtomicU64>,
+    pub(crate) tally: Tally,
     /// Tasks that were abandoned for want of a thread.
     abandoned: AtomicU64,
     pub(crate) refusals: Refusals,
@@ -131,7 +128,7 @@ impl Shared {
             options,
             factory: Mutex::new(factory),
             handler: HandlerCell::new(handler),
-            rejected: CachePadded::new(AtomicU64::new(0)),
+            tally: Tally::default(),
             abandoned: AtomicU64::new(0),
             refusals: Refusals::default(),
             failed: AtomicU64::new(0),
@@ -165,11 +162,11 @@ impl Shared {
     }
 
     pub(crate) fn count_rejection(&self) {
-        self.rejected.fetch_add(1, Ordering::Relaxed);
+        self.tally.count_rejection(self.handler.policy());
     }
 
     pub(crate) fn rejections(&self) -> u64 {
-        self.rejected.load(Ordering::Relaxed)
+        self.tally.rejections().total()
     }
 
     /// Counts a task that has failed. Called after its worker has counted it as completed, and read

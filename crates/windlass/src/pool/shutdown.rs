@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 
 use super::ctl::RunState;
 use super::shared::Shared;
+use super::tally::Dropped;
 use crate::task::{Cancellation, Task};
 use crate::unwind::catch;
 
@@ -32,6 +33,8 @@ impl Shared {
         // A comparison of the user's that panics leaves the tasks in the queue. The pool ends.
         let drained = catch(|| self.queue.drain_all());
         self.task_count.invalidate();
+        let count = drained.iter().flatten().count();
+        self.tally.count_dropped(Dropped::ShutdownNow, count);
         for task in drained.iter().flatten() {
             task.set_drop_reason(Cancellation::Drained);
         }

@@ -12,6 +12,7 @@ use super::assist::Member;
 use super::ctl::{CtlSnapshot, MAX_WORKERS, RunState};
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
+use super::tally::Exit;
 use super::worker::{self, Retire};
 use crate::interrupt::ThreadContext;
 use crate::sync::{reduce_timer_slack, thread};
@@ -321,6 +322,7 @@ impl Shared {
         }
         worker.set_thread(ThreadContext::current(), thread::current());
         self.roster.add(worker);
+        self.tally.count_start();
         let member = Member::worker(self, Self::replace_blocked);
         let ended = catch(|| with_wait_helper(member, || worker::run(self, worker)));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
@@ -328,6 +330,7 @@ impl Shared {
         // pool's tasks, and before the pool terminates.
         let failed = matches!(retire, Retire::Failed(_));
         if failed {
+            self.tally.count_exit(Exit::Panic);
             self.begin_report();
         }
         let retired = catch(|| self.retire(worker, &retire));

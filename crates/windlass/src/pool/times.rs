@@ -1,6 +1,7 @@
 //! When tasks are timed, and what each worker does right now.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::roster::Worker;
 use super::shared::Shared;
@@ -10,7 +11,7 @@ use crate::interrupt::ThreadContext;
 use crate::sync::clock::{self, Clock};
 use crate::sync::thread_cpu_time;
 use crate::task::{Task, instant, nanos};
-use crate::times::{BETWEEN, Recorder, Sample, Sampler, Writer};
+use crate::times::{BETWEEN, Ending, Recorder, Records, Sample, Sampler, TaskRecord, Writer};
 
 /// What a worker times its tasks with. Only its thread uses it.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Stopwatch<'a> {
     sampler: &'a Sampler,
     activity: Writer<'a>,
     recorder: Recorder<'a>,
+    records: &'a Records,
+    worker: &'a Worker,
     /// The run that is timed.
     timed: Timed,
     /// When the processor time is read next, as a timestamp; never on a test clock, which it has nothing
@@ -33,6 +36,8 @@ struct Timed {
     /// How many tasks it stands for.
     weight: u64,
     wait: Option<Sample>,
+    /// As a timestamp; zero while it runs.
+    end: u64,
     name: Option<Arc<str>>,
     /// The processor time at the start, if it is measured.
     cpu: Option<u64>,
@@ -44,6 +49,8 @@ impl<'a> Stopwatch<'a> {
             sampler: &pool.tracker.run,
             activity: worker.activity.writer(),
             recorder: pool.tracker.registry.recorder(),
+            records: &pool.tracker.records,
+            worker,
             timed: Timed::default(),
             next_cpu: if Clock::is_system() { 0 } else { u64::MAX },
         };
@@ -90,6 +97,7 @@ impl<'a> Stopwatch<'a> {
                 nanos: start.saturating_sub(queued),
                 weight: weight.max(picked),
             }),
+            end: 0,
             name: name.cloned(),
             cpu: self.read_cpu(start),
         };
@@ -99,23 +107,52 @@ impl<'a> Stopwatch<'a> {
     fn stop(&mut self) {
         let now = nanos(clock::now());
         self.activity.set_since(now);
+        self.timed.end = now;
         let Timed {
             start,
             weight,
             wait,
             ref name,
             cpu,
+            ..
         } = self.timed;
         let run = Sample {
             nanos: now.saturating_sub(start),
             weight,
         };
         self.recorder.record(name.as_ref(), wait, run);
+        if self.records.wants(run.nanos) {
+            self.record_slow();
+        }
         if let (Some(before), Some(after)) = (cpu, cpu.and_then(|_| thread_cpu_time())) {
             let computed = after.saturating_sub(before);
             self.recorder.record_compute(run.nanos, computed);
         }
         self.sampler.record(now);
+    }
+
+    #[cold]
+    fn record_slow(&self) {
+        if let Some(record) = self.describe(true, Ending::Ok) {
+            self.records.add_slow(record);
+        }
+    }
+
+    /// Describes the task that ran last, which was timed or not; `None` if there was none.
+    #[cold]
+    pub(super) fn describe(&self, is_timed: bool, ending: Ending) -> Option<TaskRecord> {
+        let (id, name) = self.activity.last()?;
+        let mut record = TaskRecord::new(id, clock::now(), ending);
+        record.name = name;
+        record.thread = self.worker.thread_name().map(Arc::from);
+        if is_timed {
+            let Timed {
+                start, end, wait, ..
+            } = self.timed;
+            record.run = Some(Duration::from_nanos(end.saturating_sub(start)));
+            record.wait = wait.map(|wait| Duration::from_nanos(wait.nanos));
+        }
+        Some(record)
     }
 
     /// Reads the processor time, unless it was read a short time ago.

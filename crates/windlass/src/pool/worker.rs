@@ -7,10 +7,13 @@ use super::ctl::CtlSnapshot;
 use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
+use super::tally::{Exit, Unsuccessful};
 use super::times::Stopwatch;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
+use crate::sync::clock;
 use crate::task::{Failure, RunOutcome, Task};
+use crate::times::{Ending, TaskRecord};
 use crate::unwind::{catch, discard};
 
 /// Why a worker ends.
@@ -30,6 +33,8 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
     let me = ThreadContext::current();
     let mut stopwatch = Stopwatch::new(pool, worker);
     let mut retirements = worker.retirements;
+    // A worker that is started during a pause holds its first task until the end of that.
+    while pool.settings.paused_until().is_some() && pool.sleep_while_paused(&me) {}
     let mut task = worker.take_first();
     loop {
         if task.is_none() {
@@ -85,8 +90,11 @@ fn run_task(
     let retirements = pool.retirements();
     stopwatch.end(timed);
     match ended {
-        RunEnd::Ended | RunEnd::Skipped => {}
-        failed => handle_failure(pool, me, failed)?,
+        RunEnd::Ended => {}
+        unsuccessful => {
+            let describe = |ending| stopwatch.describe(timed, ending);
+            handle_failure(pool, me, unsuccessful, describe)?;
+        }
     }
     Ok(retirements)
 }
@@ -111,31 +119,71 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
         ended
     });
     pool.roster.in_place.end();
+    let describe = |ending| Some(TaskRecord::new(id, clock::now(), ending));
+    if let Some(failure) = count_unsuccessful(pool, ended, describe) {
+        pool.report(&failure);
+        discard(failure);
+    }
+}
+
+/// Counts a task that has failed or was cancelled; returns a failure that no handle receives.
+#[cold]
+fn count_unsuccessful(
+    pool: &Shared,
+    ended: RunEnd,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) -> Option<Failure> {
     match ended {
-        RunEnd::Ended | RunEnd::Skipped => {}
-        RunEnd::Failed => pool.count_failed(),
+        RunEnd::Ended => None,
+        RunEnd::Skipped => {
+            pool.tally.count_unsuccessful(Unsuccessful::Cancelled);
+            None
+        }
+        RunEnd::Failed(failure) => {
+            count_failure(pool, &failure, describe);
+            // This may be the last reference, and the drop of its payload may panic.
+            discard(failure);
+            None
+        }
         RunEnd::Panicked { failure, by } => {
             if by == Panicked::Task {
-                pool.count_failed();
+                count_failure(pool, &failure, describe);
             }
-            pool.report(&failure);
-            discard(failure);
+            Some(failure)
+        }
+    }
+}
+
+/// Counts the failure of a task, and records it if somebody wants to know.
+fn count_failure(
+    pool: &Shared,
+    failure: &Failure,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) {
+    pool.count_failed();
+    let ending = if failure.is_panic() {
+        pool.tally.count_unsuccessful(Unsuccessful::Panicked);
+        Ending::Panicked
+    } else {
+        Ending::Failed
+    };
+    let records = &pool.tracker.records;
+    if records.is_kept() {
+        if let Some(record) = describe(ending) {
+            records.add_failed(record.with_message(failure));
         }
     }
 }
 
 /// Counts a failure, and returns it if it ends the worker.
 #[cold]
-fn handle_failure(pool: &Shared, me: &ThreadContext, ended: RunEnd) -> Result<(), Failure> {
-    let (failure, task_failed) = match ended {
-        RunEnd::Ended | RunEnd::Skipped => (None, false),
-        RunEnd::Failed => (None, true),
-        RunEnd::Panicked { failure, by } => (Some(failure), by == Panicked::Task),
-    };
-    if task_failed {
-        pool.count_failed();
-    }
-    let Some(failure) = failure else {
+fn handle_failure(
+    pool: &Shared,
+    me: &ThreadContext,
+    ended: RunEnd,
+    describe: impl FnOnce(Ending) -> Option<TaskRecord>,
+) -> Result<(), Failure> {
+    let Some(failure) = count_unsuccessful(pool, ended, describe) else {
         return Ok(());
     };
     if !pool.options.reuses_workers {
@@ -159,12 +207,9 @@ fn reset_interrupt(pool: &Shared, me: &ThreadContext) {
 
 fn run_plain(task: &mut Option<Task>) -> RunEnd {
     match catch(|| Task::run_in(task)) {
-        Ok(RunOutcome::Completed | RunOutcome::Skipped) => RunEnd::Ended,
-        Ok(RunOutcome::Failed(failure)) => {
-            // This may be the last reference, and the drop of its payload may panic.
-            discard(failure);
-            RunEnd::Failed
-        }
+        Ok(RunOutcome::Completed) => RunEnd::Ended,
+        Ok(RunOutcome::Skipped) => RunEnd::Skipped,
+        Ok(RunOutcome::Failed(failure)) => RunEnd::Failed(failure),
         Err(payload) => RunEnd::Panicked {
             failure: Failure::from_panic(payload),
             by: Panicked::Task,
@@ -227,7 +272,7 @@ fn decide(
 #[inline]
 fn poll_task(pool: &Shared) -> Option<Task> {
     let seen = pool.ctl.load();
-    if seen.is_stopped() || seen.workers() > pool.settings.maximum() {
+    if seen.is_stopped() || seen.workers() > pool.settings.may_take() {
         return None;
     }
     pool.queue.poll()
@@ -251,14 +296,27 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
         }
         let timeout = match decide(seen, settings, idle, || pool.queue.is_empty()) {
             NextAction::Exit => {
+                pool.tally.count_exit(Exit::Shutdown);
                 pool.ctl.remove_worker();
                 return None;
             }
-            NextAction::ExitIfUnchanged if pool.ctl.try_remove_worker(seen) => return None,
+            NextAction::ExitIfUnchanged if pool.ctl.try_remove_worker(seen) => {
+                let is_surplus = seen.workers() > settings.maximum;
+                let why = if is_surplus {
+                    Exit::Resized
+                } else {
+                    Exit::Idle
+                };
+                pool.tally.count_exit(why);
+                return None;
+            }
             NextAction::ExitIfUnchanged => continue,
             NextAction::Wait => None,
             NextAction::WaitForKeepAlive => Some(settings.keep_alive),
         };
+        if pool.settings.paused_until().is_some() && pool.sleep_while_paused(me) {
+            continue;
+        }
         if seen.is_running() && pool.room.is_awaited() {
             if let Some(task) = take_awaiting(pool) {
                 return Some(task);

@@ -28,6 +28,7 @@
 //! | `timer_set`, `near_heap`, `far_ranges`, `far_list`, `entry` | timers in order, with removal from the middle |
 //! | `period`, `cron` | when a periodic task is due next |
 //! | `retry`, `backoff` | whether and when a failed attempt is followed by another |
+//! | `observed` | what a monitor reads |
 //! | `handle` | the handle of a scheduled task |
 //! | `fork_join` | the same methods on [`ForkJoinPool`](crate::forkjoin::ForkJoinPool) |
 //! | `forwarding` | a queue whose due tasks are forwarded to another pool |
@@ -50,6 +51,7 @@ mod handle;
 #[cfg(test)]
 mod models;
 mod near_heap;
+mod observed;
 mod period;
 mod periodic;
 mod retry;
@@ -77,4 +79,5 @@ pub use schedule::Schedule;
 pub use service::ScheduledExecutorService;
 pub use stats::QueuedTask;
 
+pub(crate) use observed::WeakTimers;
 pub(crate) use service::ScheduledPool;

@@ -150,6 +150,14 @@ impl Period {
         }
     }
 
+    /// Returns whether a task of a fixed rate whose run of `last` has ended now is already due again.
+    pub(super) fn is_overrun(&self, last: Tick, clock: &Clock) -> bool {
+        match &self.kind {
+            Kind::Rate(period) => after(last.at, *period) < clock.now(),
+            Kind::Delay(_) | Kind::Calendar(_) => false,
+        }
+    }
+
     /// Returns the time of the tick plus jitter, which differs for each `salt`.
     pub(super) fn jittered(&self, tick: Tick, salt: u64) -> Instant {
         let most = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);

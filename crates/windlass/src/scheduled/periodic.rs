@@ -89,6 +89,9 @@ impl PeriodicTask {
         };
         // Copied out: a calendar is user code and must not run under a lock.
         let last = *tick.lock();
+        if period.is_overrun(last, &shared.timers.clock) {
+            shared.count_overrun();
+        }
         let next =
             catch(|| period.next(last, &shared.timers.clock)).map_err(Failure::from_panic)?;
         let Some(next) = next else { return Ok(None) };

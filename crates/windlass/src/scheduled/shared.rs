@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::timers::Timers;
 use crate::pool::{self, RunState};
 use crate::queue::BlockingQueue;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock::MAX_TIMEOUT;
 use crate::sync::unique_id;
 use crate::task::{Cancellation, Failure, Task, TaskId, TimerView, nanos};
@@ -29,6 +30,8 @@ pub(super) struct Shared {
     jitter_seed: u64,
     /// The reason of tasks that are cancelled by the shutdown; set by the first shutdown.
     shutdown_reason: OnceLock<Cancellation>,
+    /// How often a periodic task was due again before its run had ended. Orders nothing.
+    overruns: AtomicU64,
 }
 
 /// What is fixed for the life of the pool.
@@ -77,6 +80,7 @@ impl Shared {
             options,
             jitter_seed: RandomState::new().hash_one(()),
             shutdown_reason: OnceLock::new(),
+            overruns: AtomicU64::new(0),
         }
     }
 
@@ -94,6 +98,15 @@ impl Shared {
     pub(super) fn shutdown_reason(&self) -> Cancellation {
         let reason = self.shutdown_reason.get().copied();
         reason.unwrap_or(Cancellation::Shutdown)
+    }
+
+    /// Counts a periodic task that is due again before its run has ended.
+    pub(super) fn count_overrun(&self) {
+        self.overruns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn overruns(&self) -> u64 {
+        self.overruns.load(Ordering::Relaxed)
     }
 
     pub(super) fn now(&self) -> Instant {

@@ -88,6 +88,13 @@ impl Writer<'_> {
         self.advance();
     }
 
+    /// Returns the task that ran last, with its name. Called between two runs.
+    pub(crate) fn last(&self) -> Option<(TaskId, Option<Arc<str>>)> {
+        let run = self.count.checked_sub(1)?;
+        let task = self.activity.task.load(Ordering::Relaxed);
+        Some((TaskId::from_u64(task), self.activity.name_of(run)))
+    }
+
     #[inline]
     fn advance(&mut self) {
         self.count += 1;

@@ -161,6 +161,56 @@ impl Histogram {
         })
     }
 
+    /// Returns what was added since an earlier snapshot of the same histogram: the distribution in a window of
+    /// time.
+    ///
+    /// The maximum is exact if it is that of the window; else it is no less than that, and no more than the
+    /// end of the bucket of the longest duration in the window.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(1).unwrap();
+    /// pool.submit(|| ()).unwrap().join().unwrap();
+    /// pool.submit(|| ()).unwrap().join().unwrap();
+    /// let earlier = pool.stats().run_times;
+    /// pool.close();
+    /// let later = pool.stats().run_times;
+    /// assert_eq!(later.since(&earlier).count(), later.count() - earlier.count());
+    /// ```
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let samples = self.samples.saturating_sub(earlier.samples);
+        if samples == 0 {
+            return Self::default();
+        }
+        let before = earlier.counts.iter().copied().chain(std::iter::repeat(0));
+        let pairs = self.counts.iter().zip(before);
+        let counts: Vec<_> = pairs
+            .map(|(now, before)| now.saturating_sub(before))
+            .collect();
+        let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
+        let max = if self.max > earlier.max || last == BUCKETS - 1 {
+            self.max
+        } else {
+            self.max.min(lower_bound(last + 1))
+        };
+        Self {
+            counts,
+            samples,
+            sum: self.sum.saturating_sub(earlier.sum),
+            max,
+        }
+    }
+
+    /// Returns how many tasks took at least this long, to within the bucket that it is in: all of that bucket
+    /// are counted.
+    #[must_use]
+    pub fn count_from(&self, duration: Duration) -> u64 {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.counts.iter().skip(bucket(nanos)).sum()
+    }
+
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
         if other.counts.is_empty() {
@@ -356,6 +406,35 @@ mod tests {
     fn what_is_longer_than_the_last_bucket_has_the_maximum() {
         let histogram = of([(20_000_000_000, 1)]);
         assert_eq!(histogram.quantile(0.5), Some(Duration::from_secs(20)));
+    }
+
+    /// WL-270
+    #[test]
+    fn the_difference_of_two_snapshots_is_what_was_added_between_them() {
+        let buckets = Buckets::default();
+        buckets.record(1_000, 2);
+        buckets.record(9_000_000, 1);
+        let mut earlier = Histogram::default();
+        buckets.add_to(&mut earlier);
+        assert_eq!(earlier.since(&Histogram::default()), earlier);
+        assert_eq!(earlier.since(&earlier), Histogram::default());
+        buckets.record(5_000, 3);
+        let mut later = Histogram::default();
+        buckets.add_to(&mut later);
+        let window = later.since(&earlier);
+        assert_eq!((window.count(), window.samples()), (3, 1));
+        assert_eq!(window.sum(), Duration::from_nanos(15_000));
+        let max = window.max().unwrap();
+        assert!(
+            max >= Duration::from_nanos(5_000) && max <= Duration::from_nanos(6_250),
+            "{max:?}"
+        );
+        buckets.record(20_000_000, 1);
+        let mut last = Histogram::default();
+        buckets.add_to(&mut last);
+        assert_eq!(last.since(&later).max(), Some(Duration::from_millis(20)));
+        assert_eq!(last.count_from(Duration::from_millis(5)), 2);
+        assert_eq!(last.count_from(Duration::ZERO), 7);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `histogram` | a distribution of durations, and the buckets that one thread writes |
 //! | `compute` | how much of a run its thread computed |
+//! | `record` | a task that was slow or has failed |
+//! | `records` | the slowest tasks and the failed ones, while somebody wants to know |
 //! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
@@ -16,16 +18,20 @@ mod histogram;
 mod mode;
 #[cfg(test)]
 mod models;
+mod record;
+mod records;
 mod registry;
 mod sampler;
 mod tracker;
 
 pub use histogram::Histogram;
 pub use mode::Times;
+pub use record::{Ending, TaskRecord};
 pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, Running, Writer};
 pub(crate) use compute::{BETWEEN, ComputeTotals};
+pub(crate) use records::Records;
 pub(crate) use registry::{Recorder, Sample};
 pub(crate) use sampler::Sampler;
 pub(crate) use tracker::Tracker;

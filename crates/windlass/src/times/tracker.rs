@@ -1,6 +1,7 @@
 //! The times of a pool: which tasks are timed, and what was measured.
 
 use super::mode::Times;
+use super::records::Records;
 use super::registry::Registry;
 use super::sampler::Sampler;
 
@@ -16,6 +17,7 @@ pub(crate) struct Tracker {
     /// Which tasks are timed while they run. Read for each task, rarely written.
     pub(crate) run: Sampler,
     pub(crate) registry: Registry,
+    pub(crate) records: Records,
 }
 
 impl Tracker {
@@ -25,6 +27,7 @@ impl Tracker {
             submitted: times.sampler(),
             run: times.sampler(),
             registry: Registry::default(),
+            records: Records::default(),
         }
     }
 }

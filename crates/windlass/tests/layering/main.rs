@@ -36,6 +36,7 @@ const LAYERS: &[&[&str]] = &[
     &["forkjoin", "pool"],
     &["completion", "scheduled"],
     &["executors", "shutdown"],
+    &["monitor"],
     &["models", "testing"],
 ];
 

@@ -1,0 +1,60 @@
+// Who changed what, and when.
+import { changeLine } from './changes.js';
+import { el, KeyedList, show, text } from './dom.js';
+import { clock, words } from './format.js';
+import { on, state } from './state.js';
+
+/** The audit list of a pool. */
+export class AuditList {
+  constructor(name) {
+    this.name = name;
+    this.rows = el('ol.audit', { tabindex: 0, 'aria-labelledby': 'audit-title' });
+    this.empty = el('p.empty', null, 'Nothing has been changed since the program started.');
+    this.list = new KeyedList(this.rows, { key: (entry) => entry.id, make: makeRow, update: updateRow });
+    this.node = el(
+      'section.panel',
+      { 'aria-labelledby': 'audit-title' },
+      el('h2.panel__title', { id: 'audit-title' }, 'Changes so far'),
+      this.empty,
+      this.rows,
+    );
+    this.stop = on('audit', () => this.draw());
+    this.draw();
+  }
+
+  draw() {
+    const entries = state.audit.filter((entry) => entry.pool === this.name);
+    show(this.empty, entries.length === 0);
+    this.list.render(entries);
+  }
+
+  end() {
+    this.stop();
+  }
+}
+
+function makeRow(entry) {
+  const note = el('span.audit__note');
+  const what = entry.changes.length > 0 ? changeLine(entry.changes) : words(entry.action);
+  const by = [
+    entry.source === 'api' ? 'from the console' : entry.source === 'revert' ? 'by itself' : 'from code',
+    entry.actor,
+  ]
+    .filter(Boolean)
+    .join(', ');
+  return {
+    note,
+    node: el(
+      'li.audit__entry',
+      null,
+      el('time.audit__time', { datetime: new Date(entry.at_ms).toISOString() }, clock(entry.at_ms)),
+      el('span.audit__what', null, entry.action === 'revert' ? `Reverted: ${what}` : what, note),
+      el('span.audit__by', null, by),
+    ),
+  };
+}
+
+function updateRow(row, entry) {
+  const reverted = entry.reverted_ms === null ? '' : ` (reverted ${clock(entry.reverted_ms)})`;
+  text(row.note, reverted);
+}

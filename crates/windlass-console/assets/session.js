@@ -1,0 +1,63 @@
+// The token for changes: where it comes from, where it is kept, whether it is right.
+//
+// It lives in sessionStorage, so it ends with the tab. In the address it may stand behind `#` only:
+// a fragment is never sent to a server; it is taken out of the address at once.
+import { emit } from './state.js';
+
+const KEY = 'windlass-token';
+export const session = { token: sessionStorage.getItem(KEY), write: false };
+
+/** Takes `#token=...` out of the address; whether there was one. */
+export function takeTokenFromAddress() {
+  const found = /^#token=([^&]+)$/.exec(location.hash);
+  if (found === null) return false;
+  keep(decodeURIComponent(found[1]));
+  history.replaceState(null, '', `${location.pathname}${location.search}#/`);
+  return true;
+}
+
+/** Asks the server whether the kept token allows changes; a wrong one is forgotten. */
+export async function checkSession() {
+  const answer = await fetch('api/v1/session', { headers: authorization() });
+  if (answer.status === 401 || answer.status === 403) {
+    keep(null);
+    return false;
+  }
+  if (!answer.ok) return false;
+  session.write = (await answer.json()).write;
+  emit('session');
+  return session.write;
+}
+
+/** Tries a token that was typed in. */
+export async function tryToken(token) {
+  const before = session.token;
+  session.token = token;
+  const answer = await fetch('api/v1/session', { headers: authorization() });
+  const right = answer.ok && (await answer.json()).write;
+  session.token = before;
+  if (right) {
+    keep(token);
+    session.write = true;
+    emit('session');
+  }
+  return right;
+}
+
+/** Forgets the token. */
+export function lock() {
+  keep(null);
+}
+
+/** The header that carries the token, if there is one. */
+export function authorization() {
+  return session.token === null ? {} : { Authorization: `Bearer ${session.token}` };
+}
+
+function keep(token) {
+  session.token = token;
+  session.write = false;
+  if (token === null) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, token);
+  emit('session');
+}

@@ -1,0 +1,5 @@
+//! Whether the console lives.
+
+pub(crate) async fn health() -> &'static str {
+    "ok"
+}

@@ -1,0 +1,17 @@
+//! What a console promises, tried over the network.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod kit;
+
+mod access;
+mod contract;
+mod events;
+mod limits;
+mod page;
+mod random_requests;
+mod remote;
+mod start;
+mod tuning;
+#[cfg(feature = "webhook")]
+mod webhook;

@@ -1,0 +1,114 @@
+//! Fork-join pools as the monitor sees them.
+
+use std::sync::Arc;
+
+use super::change::Change;
+use super::change_error::ChangeError;
+use super::settings::{Field, PoolSettings};
+use super::snapshot::{ForkJoinFigures, Kind, QueueFigures, Snapshot, TaskFigures, ThreadFigures};
+use super::source::{Monitorable, Monitored, Source};
+use crate::forkjoin::{ForkJoinPool, ForkJoinStats, ObservedForkJoin};
+use crate::pool::{PoolState, RejectedExecutionHandler};
+
+impl Monitorable for ForkJoinPool {
+    fn source(&self) -> Source {
+        let weak = self.downgrade();
+        Source::new(self.name(), move || Some(Arc::new(weak.upgrade()?)))
+    }
+}
+
+impl Monitored for ObservedForkJoin {
+    fn snapshot(&self) -> Snapshot {
+        let stats = self.stats();
+        let mut snapshot = Snapshot::new(Kind::ForkJoin);
+        snapshot.state = if self.is_terminated() {
+            PoolState::Terminated
+        } else if self.is_shutdown() {
+            PoolState::ShuttingDown
+        } else {
+            PoolState::Running
+        };
+        snapshot.threads = threads(&stats);
+        snapshot.queue = QueueFigures {
+            len: stats.queued_task_count + stats.queued_submission_count,
+            ..QueueFigures::default()
+        };
+        snapshot.tasks = tasks(&stats);
+        snapshot.settings = PoolSettings {
+            parallelism: Some(stats.parallelism),
+            tunable: vec![Field::Parallelism],
+            ..PoolSettings::default()
+        };
+        snapshot.fork_join = Some(ForkJoinFigures {
+            parallelism: stats.parallelism,
+            running: stats.running_thread_count,
+            queued: stats.queued_task_count,
+            submissions: stats.queued_submission_count,
+            delayed: stats.delayed_task_count,
+            steals: stats.steal_count,
+        });
+        snapshot
+    }
+
+    fn has_terminated(&self) -> bool {
+        self.is_terminated()
+    }
+
+    fn check(&self, change: &Change) -> Result<Vec<String>, ChangeError> {
+        if let Some(parallelism) = change.parallelism {
+            Self::check_parallelism(parallelism)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn apply(
+        &self,
+        change: &Change,
+        _policy: Option<Arc<dyn RejectedExecutionHandler>>,
+    ) -> Result<(), ChangeError> {
+        if let Some(parallelism) = change.parallelism {
+            self.set_parallelism(parallelism)?;
+        }
+        Ok(())
+    }
+
+    fn shutdown(&self) -> Result<(), ChangeError> {
+        if self.is_common() {
+            return Err(ChangeError::Unsupported("shutdown"));
+        }
+        ObservedForkJoin::shutdown(self);
+        Ok(())
+    }
+}
+
+fn threads(stats: &ForkJoinStats) -> ThreadFigures {
+    ThreadFigures {
+        size: stats.pool_size,
+        active: stats.active_thread_count,
+        core: stats.parallelism,
+        max: stats.parallelism,
+        largest: stats.pool_size,
+        waiting: stats
+            .active_thread_count
+            .saturating_sub(stats.running_thread_count),
+        started: None,
+        exited: None,
+        refused: stats.refused_thread_count,
+    }
+}
+
+fn tasks(stats: &ForkJoinStats) -> TaskFigures {
+    let completed = stats.completed_task_count + stats.failed_task_count + stats.skipped_task_count;
+    let mut tasks = TaskFigures {
+        completed,
+        failed: stats.failed_task_count,
+        cancelled: stats.skipped_task_count,
+        ..TaskFigures::default()
+    };
+    tasks.dropped.abandoned = stats.abandoned_task_count;
+    // What runs is not counted, so this can lag behind by as many tasks as there are threads.
+    tasks.submitted = completed
+        + stats.abandoned_task_count
+        + (stats.queued_task_count + stats.queued_submission_count) as u64;
+    tasks
+}

@@ -1,0 +1,171 @@
+//! The state of a monitor, and the sample that it takes once a second.
+
+use std::collections::BTreeMap;
+use std::time::{Instant, SystemTime};
+
+use super::audit::{Audit, AuditEntry};
+use super::change_error::ChangeError;
+use super::registry::{RegisteredPool, Registry};
+use super::sinks::{Event, Sinks};
+use super::snapshot::Snapshot;
+use super::thresholds::Thresholds;
+use super::track::Track;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::clock::Clock;
+
+/// The state of a monitor.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) registry: Registry,
+    pub(super) clock: Clock,
+    pub(super) thresholds: Thresholds,
+    pub(super) started: SystemTime,
+    pub(super) sinks: Sinks,
+    pub(super) samples: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What is known of all executors. No code of users runs while it is locked.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// By the number of their registration.
+    tracks: BTreeMap<u64, Track>,
+    pub(super) audit: Audit,
+}
+
+impl State {
+    /// Returns what is known of an executor; nothing yet if it is seen for the first time.
+    pub(super) fn track(
+        &mut self,
+        pool: &RegisteredPool,
+        snapshot: &Snapshot,
+        thresholds: &Thresholds,
+    ) -> &mut Track {
+        self.tracks.entry(pool.number()).or_insert_with(|| {
+            Track::new(pool.name(), thresholds.clone(), snapshot.settings.clone())
+        })
+    }
+
+    pub(super) fn known(&mut self, pool: &RegisteredPool) -> Option<&mut Track> {
+        self.tracks.get_mut(&pool.number())
+    }
+
+    pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
+        self.tracks.values()
+    }
+
+    pub(super) fn tracks_mut(&mut self) -> impl Iterator<Item = &mut Track> {
+        self.tracks.values_mut()
+    }
+}
+
+impl Shared {
+    pub(super) fn new(registry: Registry, thresholds: Thresholds) -> Self {
+        let clock = Clock::current();
+        Self {
+            registry,
+            started: clock.wall_now(),
+            clock,
+            thresholds,
+            sinks: Sinks::default(),
+            samples: AtomicU64::new(0),
+            state: Mutex::new(State::default()),
+        }
+    }
+
+    pub(super) fn now(&self) -> (Instant, SystemTime) {
+        (self.clock.now(), self.clock.wall_now())
+    }
+
+    /// Accesses the state, under its lock.
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        f(&mut self.state.lock())
+    }
+
+    /// Calls a method of an executor, and counts its panic.
+    pub(super) fn call<R>(
+        &self,
+        call: impl FnOnce() -> Result<R, ChangeError>,
+    ) -> Result<R, ChangeError> {
+        let result = call();
+        if matches!(result, Err(ChangeError::Panicked)) {
+            self.sinks.counts().count_panic();
+        }
+        result
+    }
+
+    /// Accesses what is known of an executor, under the lock; the executor is read before.
+    pub(super) fn with_track<R>(
+        &self,
+        name: &str,
+        f: impl FnOnce(&mut Track, &Snapshot) -> R,
+    ) -> Result<R, ChangeError> {
+        let pool = self.registry.get(name).ok_or(ChangeError::UnknownPool)?;
+        let snapshot = self.call(|| pool.snapshot())?;
+        Ok(self.with(|state| f(state.track(&pool, &snapshot, &self.thresholds), &snapshot)))
+    }
+
+    /// Takes a sample of all executors, and undoes what is to be undone by now.
+    pub(super) fn sample(&self) {
+        let pools = self.registry.pools();
+        for pool in &pools {
+            self.sample_one(pool);
+        }
+        self.with(|state| {
+            let is_listed = |number: &u64| pools.iter().any(|pool| pool.number() == *number);
+            state.tracks.retain(|number, _| is_listed(number));
+        });
+        self.revert_due(&pools);
+        self.samples.fetch_add(1, Ordering::Relaxed);
+        self.sinks.send(Event::Sampled);
+    }
+
+    fn sample_one(&self, pool: &RegisteredPool) {
+        // The settings are compared only if no change began or ended since they were read.
+        let version = self.with(|state| state.known(pool).map(|track| track.tuning.version));
+        if version.is_none() {
+            // From now on it keeps what is asked for below.
+            let _ = self.call(|| pool.call(|executor| executor.keep_records()));
+        }
+        let Ok(snapshot) = self.call(|| pool.snapshot()) else {
+            return;
+        };
+        let records = self.call(|| pool.call(|executor| executor.take_records()));
+        let now = self.now();
+        let (alerts, audit) = self.with(|state| {
+            let track = state.track(pool, &snapshot, &self.thresholds);
+            let alerts = track.sample(now, &snapshot, records.unwrap_or_default());
+            let tuning = &mut track.tuning;
+            let is_current = version == Some(tuning.version) && !tuning.is_busy;
+            let changed = is_current
+                .then(|| tuning.observe(pool.name(), now.1, &snapshot.settings))
+                .flatten();
+            (alerts, changed.map(|entry| state.audit.add(entry)))
+        });
+        for alert in alerts {
+            self.sinks.send(Event::Alert(alert));
+        }
+        self.tell(audit);
+    }
+
+    /// Adds an entry to the audit, and tells others.
+    pub(super) fn record(&self, entry: AuditEntry) -> u64 {
+        let entry = self.with(|state| state.audit.add(entry));
+        let id = entry.id;
+        self.tell(Some(entry));
+        id
+    }
+
+    pub(super) fn tell(&self, entry: Option<AuditEntry>) {
+        if let Some(entry) = entry {
+            self.sinks.send(Event::Audit(entry));
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.sinks.stop();
+    }
+}
