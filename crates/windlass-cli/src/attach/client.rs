@@ -1,0 +1,175 @@
+//! Requests to a console, and its answers.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+use super::address::ConsoleOptions;
+use crate::exit::Failure;
+
+/// A connection to a console.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    agent: Agent,
+    url: String,
+    token: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Refusal {
+    error: Reason,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reason {
+    message: String,
+}
+
+impl Client {
+    pub(crate) fn new(options: &ConsoleOptions) -> Result<Self, Failure> {
+        let config = Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(5)))
+            .http_status_as_error(false)
+            .build();
+        Ok(Self {
+            agent: config.into(),
+            url: options.url()?,
+            token: options.token()?,
+        })
+    }
+
+    /// The address of the console.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whether changes can be asked for.
+    pub(crate) const fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        self.answer(match &self.token {
+            Some(token) => request
+                .header("Authorization", format!("Bearer {token}"))
+                .call(),
+            None => request.call(),
+        })
+    }
+
+    /// Asks for a change of the settings with this version.
+    pub(crate) fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        version: u64,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        let request = self
+            .agent
+            .patch(format!("{}{path}", self.url))
+            .header("Authorization", self.authorization()?)
+            .header("If-Match", format!("\"{version}\""));
+        self.answer(request.send_json(body))
+    }
+
+    pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Failure> {
+        let request = self
+            .agent
+            .post(format!("{}{path}", self.url))
+            .header("Authorization", self.authorization()?);
+        self.answer(request.send_json(body))
+    }
+
+    fn authorization(&self) -> Result<String, Failure> {
+        let token = self.token.as_ref().ok_or_else(|| {
+            Failure::new("a change needs the token of the console").hint(
+                "the program prints it when the console starts; set WINDLASS_TOKEN to it, or use \
+                 --token-file",
+            )
+        })?;
+        Ok(format!("Bearer {token}"))
+    }
+
+    fn answer<T: DeserializeOwned>(
+        &self,
+        response: Result<Response<Body>, ureq::Error>,
+    ) -> Result<T, Failure> {
+        let mut response = response.map_err(|error| {
+            Failure::new(format!("no console answers at {}: {error}", self.url)).hint(
+                "does the program run, with a console on this address? --address names another; \
+                 `windlass demo` starts one",
+            )
+        })?;
+        let status = response.status().as_u16();
+        let text = response.body_mut().read_to_string().map_err(|error| {
+            Failure::new(format!(
+                "the console at {} did not finish its answer: {error}",
+                self.url
+            ))
+        })?;
+        if status >= 400 {
+            return Err(refusal(status, &text));
+        }
+        serde_json::from_str(&text).map_err(|error| {
+            Failure::new(format!(
+                "{} does not answer as a console: {error}",
+                self.url
+            ))
+            .hint("is it the address of a windlass console?")
+        })
+    }
+}
+
+fn refusal(status: u16, text: &str) -> Failure {
+    let message = serde_json::from_str::<Refusal>(text).map_or_else(
+        |_| format!("the console answers with status {status}"),
+        |refusal| refusal.error.message,
+    );
+    let failure = Failure::new(message);
+    match status {
+        401 | 403 => failure.hint("is the token in WINDLASS_TOKEN or --token-file the right one?"),
+        404 => failure.hint("windlass pools lists the pools"),
+        409 => failure.hint("the settings have changed meanwhile, or this one cannot be changed"),
+        422 => {
+            failure.hint("--force asks for it all the same, within the limits that are set in code")
+        }
+        429 => failure.hint("wait a second and try again"),
+        _ => failure,
+    }
+}
+
+/// Encodes a name as a part of a path.
+pub(crate) fn encode(name: &str) -> String {
+    let mut encoded = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encode, refusal};
+
+    #[test]
+    fn a_name_is_one_part_of_a_path() {
+        assert_eq!(encode("web-1"), "web-1");
+        assert_eq!(encode("a/b ü?"), "a%2Fb%20%C3%BC%3F");
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_console_says() {
+        let text = r#"{"error":{"code":"conflict","message":"stale version","field":null}}"#;
+        assert_eq!(refusal(409, text).to_string(), "stale version");
+        assert!(refusal(500, "<html>").to_string().contains("status 500"));
+    }
+}

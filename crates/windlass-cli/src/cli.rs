@@ -1,0 +1,144 @@
+//! The command line: every command and option, from which help, completions and manual pages come.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::attach::{PoolsOptions, SetOptions, pools, set};
+use crate::demo::{DemoOptions, demo};
+use crate::exit::Failure;
+use crate::run::{self, RunOptions};
+use crate::size::{self, SizeOptions};
+use crate::top::{TopOptions, top};
+use crate::{manual, style};
+
+/// Thread pools for the command line: run commands on one, size one, watch and tune those of a program.
+///
+/// windlass demo                            a service to watch and tune, with its console in the browser
+/// windlass run 'gzip -k {}' ::: *.log      a command for each input, on a pool
+/// windlass size --rate 500 --service 15ms -j 8 -q 100
+///                                          what will this pool do?
+/// windlass top                             the pools of a program, in the terminal
+/// windlass set web core=8 --revert-after 60s
+/// windlass completions bash                completions, also for zsh and fish
+#[derive(Debug, Parser)]
+#[command(
+    name = "windlass",
+    version,
+    styles = style::help(),
+    propagate_version = true,
+    verbatim_doc_comment,
+    arg_required_else_help = true,
+    after_help = "windlass COMMAND --help explains a command, with examples."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a small service under a changing load, with the console in the browser
+    #[command(after_help = "\
+        windlass demo                       until ctrl-c\n\
+        windlass demo --for 30s --quiet     for scripts")]
+    Demo(DemoOptions),
+
+    /// Run a command for each input, on a pool
+    #[command(
+        override_usage = "windlass run [OPTIONS] [COMMAND...] [::: INPUT...]",
+        after_long_help = run::HELP
+    )]
+    Run(Box<RunOptions>),
+
+    /// Say how many threads a pool should have, and what a pool of a size will do
+    #[command(after_long_help = include_str!("size/help.txt"))]
+    Size(Box<SizeOptions>),
+
+    /// Show the pools of a running program in the terminal, with keys to tune them
+    #[command(after_help = "\
+        windlass top                        the console at 127.0.0.1:7171\n\
+        WINDLASS_TOKEN=... windlass top -A host:7171    with keys that change settings")]
+    Top(TopOptions),
+
+    /// Print the pools of a running program
+    #[command(after_help = "\
+        windlass pools                      all of them\n\
+        windlass pools web                  one of them\n\
+        windlass pools --json | jq '.pools[].queue.len'")]
+    Pools(PoolsOptions),
+
+    /// Change the settings of a pool in a running program
+    #[command(after_help = "\
+        windlass set web core=8 max=16 --revert-after 60s\n\
+        windlass set web --confirm          keep it\n\
+        windlass set web policy=caller-runs --dry-run\n\n\
+        Changes need the token of the console, in WINDLASS_TOKEN or --token-file.")]
+    Set(SetOptions),
+
+    /// Print the completions of a shell
+    #[command(after_help = "\
+        windlass completions bash > ~/.local/share/bash-completion/completions/windlass\n\
+        windlass completions zsh  > ~/.zfunc/_windlass\n\
+        windlass completions fish > ~/.config/fish/completions/windlass.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Print the manual page
+    #[command(after_help = "windlass man | man -l -    shows it")]
+    Man {
+        /// Write one page for each command into this folder instead
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+
+    /// Ends the jobs of a run that was killed
+    #[command(name = run::guard::COMMAND, hide = true)]
+    Guard { run_id: String },
+}
+
+impl Cli {
+    /// Runs the command and returns the exit code of the program.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        self.command
+            .run()
+            .unwrap_or_else(|failure| failure.report())
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<ExitCode, Failure> {
+        let done = match self {
+            Self::Run(options) => return run::execute(&options),
+            Self::Demo(options) => demo(&options),
+            Self::Top(options) => top(&options),
+            Self::Pools(options) => pools(&options),
+            Self::Set(options) => set(&options),
+            Self::Size(options) => size::execute(&options),
+            Self::Completions { shell } => manual::completions(shell),
+            Self::Man { folder } => manual::man(folder.as_deref()),
+            Self::Guard { run_id } => {
+                run::guard::watch(&run_id);
+                Ok(())
+            }
+        };
+        done.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Cli;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

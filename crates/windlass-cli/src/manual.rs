@@ -1,0 +1,70 @@
+//! Shell completions and manual pages, from the definitions of the command line.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::exit::Failure;
+
+/// Writes the completions of a shell to standard output.
+///
+/// # Errors
+///
+/// When the output cannot be written.
+pub fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "windlass", &mut text);
+    write_out(&text)
+}
+
+/// Writes the manual page of the program to standard output, or one page for it and for each of its
+/// commands into a folder.
+///
+/// # Errors
+///
+/// When a page cannot be written.
+pub fn man(folder: Option<&Path>) -> Result<(), Failure> {
+    let program = Cli::command();
+    let Some(folder) = folder else {
+        return write_out(&page(program, "windlass").map_err(|error| unwritable("page", &error))?);
+    };
+    let pages = program
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|command| (format!("windlass-{}", command.get_name()), command.clone()))
+        .chain([("windlass".to_owned(), program.clone())]);
+    for (name, command) in pages {
+        let path = folder.join(format!("{name}.1"));
+        page(command, &name)
+            .and_then(|text| std::fs::write(&path, text))
+            .map_err(|error| unwritable(path.as_os_str(), &error))?;
+    }
+    Ok(())
+}
+
+fn page(command: Command, name: &str) -> io::Result<Vec<u8>> {
+    // A static name is what clap wants; there are a handful of pages in the life of a process.
+    let command = command
+        .name(name.to_owned())
+        .version(env!("CARGO_PKG_VERSION"));
+    let mut text = Vec::new();
+    Man::new(command).render(&mut text)?;
+    Ok(text)
+}
+
+fn write_out(text: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| unwritable("standard output", &error))
+}
+
+fn unwritable(what: impl AsRef<OsStr>, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write {}: {error}", what.as_ref().display()))
+}

@@ -1,0 +1,96 @@
+//! Ends a run: raises its stage and signals its jobs.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use windlass::prelude::*;
+use windlass::scheduled::ScheduledHandle;
+
+use super::guard::Guard;
+use super::slots::{Slot, Slots};
+use super::stop::{Reason, Stage, Stop};
+
+/// The jobs of a run that are started, and what ends them.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) stop: Arc<Stop>,
+    pub(super) slots: Arc<Slots>,
+    /// Runs what is due later; it has no thread until something is.
+    timers: ScheduledThreadPoolExecutor,
+    /// How long a job has between `TERM` and `KILL`.
+    grace: Duration,
+}
+
+/// A time limit of a job that has been started.
+pub(super) type Limit = Option<ScheduledHandle<()>>;
+
+impl Control {
+    /// Creates the control of a run that the current thread submits.
+    pub(super) fn new(guard: Option<Guard>, grace: Duration) -> io::Result<Self> {
+        Ok(Self {
+            stop: Arc::new(Stop::new()?),
+            slots: Arc::new(Slots::new(guard)),
+            timers: ScheduledThreadPoolExecutor::new(1),
+            grace,
+        })
+    }
+
+    /// Ends the run. Jobs that are told to terminate are killed after their grace.
+    pub(super) fn end(&self, stage: Stage, reason: Reason) {
+        self.advance(stage, reason.clone());
+        if stage == Stage::Terminating {
+            let (stop, slots) = (Arc::clone(&self.stop), Arc::clone(&self.slots));
+            let kill = move || {
+                stop.raise(Stage::Killing, reason);
+                slots.signal_all(Signal::KILL);
+            };
+            // Only a pool that is shut down rejects it, and then the run is over.
+            drop(self.timers.schedule(self.grace, kill));
+        }
+    }
+
+    /// Ends the run, or what is left of it, and leaves the next stage to the next call.
+    pub(super) fn advance(&self, stage: Stage, reason: Reason) {
+        self.stop.raise(stage, reason);
+        match stage {
+            Stage::Running | Stage::Draining => {}
+            Stage::Terminating => self.slots.signal_all(Signal::TERM),
+            Stage::Killing => self.slots.signal_all(Signal::KILL),
+        }
+        // A stopped process receives a signal when it continues.
+        if stage >= Stage::Terminating {
+            self.slots.signal_all(Signal::CONT);
+        }
+    }
+
+    /// Starts the time limit of the job in a slot: `TERM` when it is up, `KILL` after the grace.
+    pub(super) fn limit(&self, slot: &Arc<Slot>, turn: u64, limit: Option<Duration>) -> Limit {
+        let (slot, timers, grace) = (Arc::clone(slot), self.timers.clone(), self.grace);
+        let time_is_up = move || {
+            if slot.time_up(turn, Signal::TERM) {
+                let kill = move || {
+                    slot.time_up(turn, Signal::KILL);
+                };
+                drop(timers.schedule(grace, kill));
+            }
+        };
+        self.timers.schedule(limit?, time_is_up).ok()
+    }
+
+    /// Signals a job that was started while the run was told to end.
+    pub(super) fn signal_late(&self, slot: &Slot) {
+        match self.stop.stage() {
+            Stage::Running | Stage::Draining => {}
+            Stage::Terminating => slot.signal(Signal::TERM),
+            Stage::Killing => slot.signal(Signal::KILL),
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        drop(self.timers.shutdown_now());
+    }
+}

@@ -1,0 +1,335 @@
+//! A run from its options to its exit code.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use windlass::pool::{
+    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, Times,
+};
+use windlass::prelude::*;
+use windlass::queue::LinkedBlockingQueue;
+
+use super::capture::Storage;
+use super::control::Control;
+use super::guard::Guard;
+use super::input::Inputs;
+use super::job::{Job, Policy, Shared};
+use super::journal::{Done, Journal, Known};
+use super::options::{RunOptions, When, WhenFull};
+use super::process::Launch;
+use super::progress::Progress;
+use super::signals::Receiver;
+use super::sink::Sink;
+use super::stop::{Reason, Stage};
+use super::summary::{End, Summary};
+use super::tally::{Counts, Tally};
+use super::template::{ProgramError, Template, find_program};
+use crate::exit::{self, Failure, complain};
+
+/// Runs the command for each input.
+///
+/// # Errors
+///
+/// What keeps the run from starting. Whatever goes wrong later is in the exit code.
+pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
+    let (command, arguments) = options.command_and_inputs();
+    let template =
+        Template::new(command, options.replace.as_deref(), &options.shell).map_err(|error| {
+            Failure::usage(format!("cannot understand the command: {error}"))
+                .hint("quote it as you would for a shell, or give it as several words")
+        })?;
+    let launch = launch(options, &template)?;
+    let guard = if options.dry_run {
+        None
+    } else {
+        start_guard(&launch.run_id)
+    };
+    let control = Control::new(guard, options.grace)
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let control = Arc::new(control);
+    let inputs = inputs(options, arguments, command.is_empty(), &control)?;
+    let (journal, done) = match &options.journal {
+        Some(path) => {
+            let resume = options.resume || options.resume_failed;
+            let (journal, done) = Journal::open(path, &template.signature(), resume)?;
+            (Some(journal), done)
+        }
+        None => (None, Done::default()),
+    };
+    let progress = progress(options, &inputs);
+    let sink = Sink::new(Arc::clone(&control), progress, options.keep_order, journal)
+        .map_err(|error| Failure::new(format!("cannot use the outputs: {error}")))?;
+    let shared = Arc::new(Shared {
+        template,
+        launch,
+        control,
+        sink,
+        tally: Tally::default(),
+        storage: Arc::new(Storage::default()),
+        policy: policy(options),
+    });
+    run(options, &shared, inputs, &done)
+}
+
+fn run(
+    options: &RunOptions,
+    shared: &Arc<Shared>,
+    mut inputs: Inputs,
+    done: &Done,
+) -> Result<ExitCode, Failure> {
+    let started = Instant::now();
+    let pool = pool(options)?;
+    let signals = Receiver::start(Arc::clone(shared))
+        .map_err(|error| Failure::new(format!("cannot receive signals: {error}")))?;
+    if let Err(failure) = submit_all(&pool, shared, &mut inputs, (done, options.resume_failed)) {
+        let reason = Reason::Trouble(failure.to_string());
+        shared.control.end(Stage::Draining, reason);
+    }
+    // Whoever writes the inputs learns that no more are read.
+    drop(inputs);
+    pool.shutdown();
+    while pool.await_termination(Duration::MAX) != Ok(true) {}
+    shared.sink.progress.clear();
+    drop(signals);
+    let reason = shared.control.stop.reason();
+    let counts = shared.tally.counts();
+    let exit_code = exit_code(reason.as_ref(), &counts);
+    let end = End {
+        elapsed: started.elapsed(),
+        ended_by: reason.as_ref().map(describe),
+        exit_code,
+        queue: options.queue_bound(),
+    };
+    let is_quiet = reason == Some(Reason::BrokenPipe);
+    summarise(
+        options,
+        &Summary::new(counts, &pool.stats(), end),
+        exit_code,
+        is_quiet,
+    )?;
+    if let Some(Reason::Trouble(text)) = reason {
+        return Ok(Failure::new(text).report());
+    }
+    Ok(ExitCode::from(exit_code))
+}
+
+/// Reads the inputs and submits a job for each, until there is no more or the run is ended.
+fn submit_all(
+    pool: &ThreadPoolExecutor,
+    shared: &Arc<Shared>,
+    inputs: &mut Inputs,
+    (done, reruns_failed): (&Done, bool),
+) -> Result<(), Failure> {
+    let mut seq = 0;
+    while let Some(input) = inputs.next()? {
+        seq += 1;
+        let known = done.about(seq, &input);
+        if known == Known::Different {
+            let text = format!("input {seq} is not the one that the journal records");
+            return Err(Failure::new(text).hint("give the same inputs, or name another journal"));
+        }
+        if known == Known::Succeeded || (known == Known::Failed && !reruns_failed) {
+            shared.tally.resumed();
+            shared.sink.skip(seq);
+            shared.sink.progress.step(0);
+            continue;
+        }
+        shared.sink.await_turn(seq);
+        let job = Job::new(seq, input, Arc::clone(shared));
+        // A rejected job counts itself when it is dropped.
+        if let Err(rejected) = pool.execute(move || job.run())
+            && rejected.is_no_thread()
+        {
+            return Err(Failure::new("the system gives the pool no thread")
+                .hint("use fewer with --threads, or raise the limit: ulimit -u"));
+        }
+        if !shared.control.stop.is_running() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn pool(options: &RunOptions) -> Result<ThreadPoolExecutor, Failure> {
+    let threads = options.thread_count();
+    let refused = |error: String| {
+        Failure::usage(format!(
+            "these threads and this queue make no pool: {error}"
+        ))
+        .hint("try a smaller number for --threads or --queue")
+    };
+    let queue = LinkedBlockingQueue::with_capacity(options.queue_bound())
+        .map_err(|error| refused(error.to_string()))?;
+    let builder = ThreadPoolExecutor::builder()
+        .name("run")
+        .core_pool_size(threads)
+        .maximum_pool_size(threads)
+        .work_queue(queue)
+        .times(Times::Every);
+    with_policy(builder, options.when_full)
+        .build()
+        .map_err(|error| refused(error.to_string()))
+}
+
+fn with_policy(builder: Builder, when_full: WhenFull) -> Builder {
+    match when_full {
+        WhenFull::Block => builder.rejection_handler(BlockPolicy::new()),
+        WhenFull::CallerRuns => builder.rejection_handler(CallerRunsPolicy),
+        WhenFull::Abort => builder.rejection_handler(AbortPolicy),
+        WhenFull::Discard => builder.rejection_handler(DiscardPolicy),
+        WhenFull::DiscardOldest => builder.rejection_handler(DiscardOldestPolicy),
+    }
+}
+
+fn policy(options: &RunOptions) -> Policy {
+    Policy {
+        attempts: options.attempts(),
+        retry_delay: options.retry_delay,
+        retry_max_delay: options.retry_max_delay,
+        halt: options.halt,
+        max_failures: options.max_failures.get(),
+        output: options.output_mode(),
+        dry_run: options.dry_run,
+    }
+}
+
+fn inputs(
+    options: &RunOptions,
+    arguments: Option<&[std::ffi::OsString]>,
+    has_no_command: bool,
+    control: &Control,
+) -> Result<Inputs, Failure> {
+    let separator = if options.null { 0 } else { b'\n' };
+    match (arguments, &options.arg_file) {
+        (Some(_), Some(_)) => Err(
+            Failure::usage("inputs are given twice: after ::: and with -a").hint("use one of them"),
+        ),
+        (Some(arguments), None) => Ok(Inputs::Arguments(arguments.to_vec().into_iter())),
+        (None, file) => {
+            let file = file.as_deref().unwrap_or_else(|| Path::new("-"));
+            if file == Path::new("-") && std::io::stdin().is_terminal() {
+                if has_no_command {
+                    return Err(Failure::usage("there is nothing to run").hint(
+                        "windlass run 'gzip -k {}' ::: *.log   or   windlass run < commands.txt",
+                    ));
+                }
+                complain(format_args!(
+                    "reading inputs from the terminal; ctrl-d ends them"
+                ));
+            }
+            Inputs::from_file(file, separator, Arc::clone(&control.stop))
+        }
+    }
+}
+
+/// Finds the program that all jobs run, if there is one.
+fn launch(options: &RunOptions, template: &Template) -> Result<Launch, Failure> {
+    let path = std::env::var_os("PATH");
+    let program = match template.program() {
+        Some(name) if !options.dry_run => {
+            Some(find_program(name, path.as_deref()).map_err(|error| {
+                let name = name.display();
+                match error {
+                    ProgramError::NotFound => Failure::new(format!("{name}: command not found"))
+                        .code(exit::NOT_FOUND)
+                        .hint("is it installed, and is its folder in PATH?"),
+                    ProgramError::NotExecutable => Failure::new(format!("{name}: not executable"))
+                        .code(exit::NOT_EXECUTABLE)
+                        .hint("chmod +x makes a script executable"),
+                }
+            })?)
+        }
+        _ => None,
+    };
+    Ok(Launch {
+        program,
+        run_id: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
+        time_limit: options.timeout,
+    })
+}
+
+/// Starts the guard. A run without one is still a run.
+fn start_guard(run_id: &str) -> Option<Guard> {
+    Guard::start(run_id)
+        .inspect_err(|error| complain(format_args!("no guard for the case of a KILL: {error}")))
+        .ok()
+}
+
+fn progress(options: &RunOptions, inputs: &Inputs) -> Progress {
+    let is_shown = match options.progress {
+        When::Auto => Progress::is_possible() && !options.dry_run && !options.ungroup,
+        When::Always => true,
+        When::Never => false,
+    };
+    if !is_shown || options.quiet {
+        return Progress::hidden();
+    }
+    let of_file = || {
+        let separator = if options.null { 0 } else { b'\n' };
+        super::input::count(options.arg_file.as_deref()?, separator)
+    };
+    Progress::shown(inputs.len().or_else(of_file))
+}
+
+fn exit_code(reason: Option<&Reason>, counts: &Counts) -> u8 {
+    match reason {
+        Some(Reason::Signal(signal)) => exit::of_signal(*signal),
+        Some(Reason::BrokenPipe) => exit::BROKEN_PIPE,
+        Some(Reason::Trouble(_)) => exit::TROUBLE,
+        Some(Reason::Halt) | None => {
+            if counts.failed + counts.not_run + counts.rejected > 0 {
+                exit::COMMAND_FAILED
+            } else {
+                exit::OK
+            }
+        }
+    }
+}
+
+fn describe(reason: &Reason) -> String {
+    match reason {
+        Reason::Signal(signal) => match signal_hook::low_level::signal_name(*signal) {
+            Some(name) => format!("by {name}"),
+            None => format!("by signal {signal}"),
+        },
+        Reason::Halt => "at a failure, as --halt says".to_owned(),
+        Reason::BrokenPipe => "because nobody reads the output".to_owned(),
+        Reason::Trouble(text) => text.clone(),
+    }
+}
+
+fn summarise(
+    options: &RunOptions,
+    summary: &Summary,
+    exit_code: u8,
+    is_quiet: bool,
+) -> Result<(), Failure> {
+    let is_wanted = match options.summary {
+        When::Auto => {
+            let on_terminal = std::io::stderr().is_terminal() && !options.dry_run;
+            options.json || options.summary_file.is_some() || on_terminal || exit_code != exit::OK
+        }
+        When::Always => true,
+        When::Never => false,
+    };
+    if !is_wanted || options.quiet || is_quiet {
+        return Ok(());
+    }
+    let text = if options.json {
+        summary.json()
+    } else {
+        summary.text()
+    };
+    let written = match &options.summary_file {
+        Some(path) => std::fs::write(path, anstream::adapter::strip_str(&text).to_string())
+            .map_err(|error| format!("{}: {error}", path.display())),
+        None => anstream::stderr()
+            .lock()
+            .write_all(text.as_bytes())
+            .map_err(|error| error.to_string()),
+    };
+    written.map_err(|error| Failure::new(format!("cannot write the summary: {error}")))
+}

@@ -1,0 +1,50 @@
+//! `windlass run`: runs a command for each input on a pool.
+//!
+//! | file | in one sentence |
+//! |---|---|
+//! | `options` | the options of the command line |
+//! | `fields`, `command_line`, `template` | the command, and what it becomes with an input |
+//! | `input` | the inputs, one after the other |
+//! | `stop`, `slots`, `control` | how a run ends, and the process groups that end with it |
+//! | `guard` | the process that ends the jobs of a killed run |
+//! | `process` | one attempt to run a command |
+//! | `capture`, `sink` | what jobs write, and where it goes |
+//! | `job`, `outcome`, `tally` | one input on its way, how it ends, and all of them counted |
+//! | `journal` | what has ended, so that an interrupted run can go on |
+//! | `signals`, `progress`, `summary` | what a user sends and sees |
+//! | `execute` | all of it together |
+
+mod capture;
+mod command_line;
+mod control;
+mod execute;
+mod fields;
+pub(crate) mod guard;
+mod input;
+mod job;
+mod journal;
+mod options;
+mod outcome;
+mod process;
+mod progress;
+mod signals;
+mod sink;
+mod slots;
+mod stop;
+mod summary;
+mod tally;
+mod template;
+
+/// What `windlass run --help` says after the options.
+pub(crate) const HELP: &str = include_str!("help.txt");
+
+pub use command_line::{
+    CommandLine, CommandLineError, Part, Word, parse_command_line, parse_literal_command_line,
+    parse_word,
+};
+pub use execute::execute;
+pub use fields::Field;
+pub use journal::{Done, JournalError, Known, parse_journal};
+pub use options::{Halt, OutputMode, RunOptions, When, WhenFull};
+pub use outcome::{Outcome, UnknownOutcome};
+pub use template::{ProgramError, Template, find_program, quote};

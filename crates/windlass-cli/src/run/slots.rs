@@ -1,0 +1,193 @@
+//! The places that jobs run in, and the process group in each of them.
+//!
+//! A group is signalled under the lock of its slot, and leaves the slot before its leader is reaped. So
+//! a signal never reaches a process that was given the same number later.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::guard::Guard;
+
+/// All slots of a run.
+#[derive(Debug)]
+pub(super) struct Slots {
+    all: Mutex<Vec<Arc<Slot>>>,
+    free: Mutex<BinaryHeap<Reverse<usize>>>,
+    guard: Option<Arc<Guard>>,
+}
+
+/// A place that one job runs in.
+#[derive(Debug)]
+pub(super) struct Slot {
+    index: usize,
+    running: Mutex<Running>,
+    /// Readable when the group was killed, so that its reader does not wait for escaped processes.
+    wake: OwnedFd,
+    waker: OwnedFd,
+    guard: Option<Arc<Guard>>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    group: Option<Pid>,
+    /// Counts the attempts in this slot, so that a late timer does not hit the next job.
+    turn: u64,
+    time_is_up: bool,
+    /// Whether a byte was written to wake the reader.
+    woken: bool,
+}
+
+impl Slots {
+    pub(super) fn new(guard: Option<Guard>) -> Self {
+        Self {
+            all: Mutex::new(Vec::new()),
+            free: Mutex::new(BinaryHeap::new()),
+            guard: guard.map(Arc::new),
+        }
+    }
+
+    /// Takes the free slot with the lowest number.
+    pub(super) fn acquire(&self) -> io::Result<Arc<Slot>> {
+        let free = lock(&self.free).pop();
+        let mut all = lock(&self.all);
+        if let Some(Reverse(index)) = free {
+            return Ok(Arc::clone(&all[index]));
+        }
+        let (wake, waker) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let slot = Arc::new(Slot {
+            index: all.len(),
+            running: Mutex::default(),
+            wake,
+            waker,
+            guard: self.guard.clone(),
+        });
+        all.push(Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    pub(super) fn release(&self, slot: &Slot) {
+        lock(&self.free).push(Reverse(slot.index));
+    }
+
+    /// Sends a signal to the group in each slot.
+    pub(super) fn signal_all(&self, signal: Signal) {
+        let all = lock(&self.all).clone();
+        for slot in all {
+            slot.signal(signal);
+        }
+    }
+}
+
+impl Slot {
+    /// The number of the slot, from 1.
+    pub(super) const fn number(&self) -> usize {
+        self.index + 1
+    }
+
+    /// Announces that a job is about to be started.
+    pub(super) fn announce(&self, seq: u64) {
+        if let Some(guard) = &self.guard {
+            guard.note(self.index, seq, None);
+        }
+    }
+
+    /// Takes the group of the job that was started, and returns the turn of this attempt.
+    pub(super) fn enter(&self, seq: u64, group: Pid) -> u64 {
+        if let Some(guard) = &self.guard {
+            guard.note(self.index, seq, Some(group));
+        }
+        let mut running = lock(&self.running);
+        running.group = Some(group);
+        running.time_is_up = false;
+        running.turn += 1;
+        running.turn
+    }
+
+    /// Gives the slot up: what is left of the group ends with its leader. Returns whether the time of
+    /// the job was up.
+    pub(super) fn leave(&self) -> bool {
+        let mut running = lock(&self.running);
+        if let Some(group) = running.group.take() {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        if std::mem::take(&mut running.woken) {
+            // What was meant for this job must not wake the next one.
+            let _ = rustix::io::read(&self.wake, &mut [0; 64]);
+        }
+        let time_is_up = running.time_is_up;
+        drop(running);
+        self.abort();
+        time_is_up
+    }
+
+    /// Takes back the announcement of a job that could not be started.
+    pub(super) fn abort(&self) {
+        if let Some(guard) = &self.guard {
+            guard.clear(self.index);
+        }
+    }
+
+    /// Sends a signal to the group, if there is one.
+    pub(super) fn signal(&self, signal: Signal) {
+        self.signal_locked(&mut lock(&self.running), signal);
+    }
+
+    /// Sends a signal to the group because the time of this turn is up. Returns whether it still runs.
+    pub(super) fn time_up(&self, turn: u64, signal: Signal) -> bool {
+        let mut running = lock(&self.running);
+        let is_meant = running.turn == turn && running.group.is_some();
+        if is_meant {
+            running.time_is_up = true;
+            self.signal_locked(&mut running, signal);
+        }
+        is_meant
+    }
+
+    fn signal_locked(&self, running: &mut Running, signal: Signal) {
+        if let Some(group) = running.group {
+            // A group that is gone already needs no signal.
+            let _ = kill_process_group(group, signal);
+            if signal == Signal::KILL {
+                running.woken = true;
+                let _ = rustix::io::write(&self.waker, b"x");
+            }
+        }
+    }
+
+    /// A file descriptor that is readable once the group was killed.
+    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Signal, Slots};
+
+    #[test]
+    fn the_lowest_free_slot_is_taken() {
+        let slots = Slots::new(None);
+        let taken = [(); 3].map(|()| slots.acquire().unwrap());
+        assert_eq!(taken.each_ref().map(|slot| slot.number()), [1, 2, 3]);
+        slots.release(&taken[2]);
+        slots.release(&taken[0]);
+        assert_eq!(slots.acquire().unwrap().number(), 1);
+    }
+
+    #[test]
+    fn a_timer_that_is_late_hits_nobody() {
+        let slot = Slots::new(None).acquire().unwrap();
+        assert!(!slot.time_up(0, Signal::TERM));
+        assert!(!slot.leave());
+    }
+}

@@ -1,0 +1,164 @@
+//! Why and how fast a run ends before its input does.
+//!
+//! A run passes through its stages in one direction: it runs, it drains (nothing new starts), it
+//! terminates (`TERM` to the jobs), it kills (`KILL`). The stage is raised first and the process groups
+//! are signalled after that; a job that starts reads the stage after its group is known. So one of the
+//! two sees the other.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use windlass::interrupt::{self, InterruptHandle};
+
+/// How far the end of a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Stage {
+    Running,
+    Draining,
+    Terminating,
+    Killing,
+}
+
+impl Stage {
+    const fn of(value: u8) -> Self {
+        match value {
+            0 => Self::Running,
+            1 => Self::Draining,
+            2 => Self::Terminating,
+            _ => Self::Killing,
+        }
+    }
+}
+
+/// What ends a run before its input does; the first reason is the one that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reason {
+    Signal(i32),
+    Halt,
+    BrokenPipe,
+    /// Windlass cannot go on, and why.
+    Trouble(String),
+}
+
+/// The stage of a run, and everything that waits for a change of it.
+#[derive(Debug)]
+pub(super) struct Stop {
+    stage: AtomicU8,
+    reason: Mutex<Option<Reason>>,
+    changed: Condvar,
+    /// Readable as soon as the run drains; nobody reads it.
+    wake: OwnedFd,
+    waker: OwnedFd,
+    /// The thread that submits, which may wait for room in the pool.
+    submitter: InterruptHandle,
+}
+
+impl Stop {
+    /// Creates the stop of a run that the current thread submits.
+    pub(super) fn new() -> io::Result<Self> {
+        let (wake, waker) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        Ok(Self {
+            stage: AtomicU8::new(Stage::Running as u8),
+            reason: Mutex::new(None),
+            changed: Condvar::new(),
+            wake,
+            waker,
+            submitter: interrupt::current(),
+        })
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        Stage::of(self.stage.load(Ordering::SeqCst))
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.stage() == Stage::Running
+    }
+
+    pub(super) fn reason(&self) -> Option<Reason> {
+        self.lock().clone()
+    }
+
+    /// Raises the stage, unless it is there already. The caller signals the process groups.
+    pub(super) fn raise(&self, stage: Stage, reason: Reason) {
+        self.lock().get_or_insert(reason);
+        self.stage.fetch_max(stage as u8, Ordering::SeqCst);
+        // A full pipe is readable too.
+        let _ = rustix::io::write(&self.waker, b"x");
+        self.submitter.interrupt();
+        self.changed.notify_all();
+    }
+
+    /// A file descriptor that is readable as soon as the run drains.
+    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Wakes the threads in [`wait_while`](Self::wait_while).
+    pub(super) fn notify(&self) {
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits while the run goes on and the condition holds.
+    pub(super) fn wait_while(&self, mut condition: impl FnMut() -> bool) {
+        let mut guard = self.lock();
+        while self.is_running() && condition() {
+            guard = self
+                .changed
+                .wait(guard)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits for a time, and returns whether it passed while the run went on.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut guard = self.lock();
+        while self.is_running() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            guard = self
+                .changed
+                .wait_timeout(guard, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        false
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Reason>> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Reason, Stage, Stop};
+
+    #[test]
+    fn a_stage_is_never_lowered_and_the_first_reason_counts() {
+        let stop = Stop::new().unwrap();
+        assert!(stop.is_running());
+        stop.raise(Stage::Terminating, Reason::Halt);
+        stop.raise(Stage::Draining, Reason::Signal(2));
+        assert_eq!(
+            (stop.stage(), stop.reason()),
+            (Stage::Terminating, Some(Reason::Halt))
+        );
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_run_does() {
+        let stop = Stop::new().unwrap();
+        stop.raise(Stage::Draining, Reason::Halt);
+        stop.wait_while(|| true);
+        assert!(!stop.sleep(Duration::from_secs(3600)));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the tests of the binary share: starting it, feeding it, waiting for states with a limit.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "each test binary uses a part of it; helpers of tests may panic"
+)]
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a state is awaited, far longer than it takes.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+pub(crate) fn windlass() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.env_remove("NO_COLOR").env_remove("WINDLASS_TOKEN");
+    command
+}
+
+/// Runs `windlass run` with these arguments and nothing to read.
+pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
+    run_with_input(arguments, b"")
+}
+
+/// Runs `windlass run` with these arguments and this input.
+pub(crate) fn run_with_input<S: AsRef<OsStr>>(
+    arguments: impl IntoIterator<Item = S>,
+    input: &[u8],
+) -> Output {
+    let mut child = windlass()
+        .arg("run")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = thread::spawn(move || {
+        // The program may end before it has read everything.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The lines of standard output, sorted: for jobs that end in any order.
+pub(crate) fn sorted_lines(output: &Output) -> Vec<String> {
+    let mut lines: Vec<String> = stdout(output).lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Waits until the condition holds; fails when it does not for a long time.
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn wait_for_file(path: &Path) {
+    wait_until(&format!("{} exists", path.display()), || path.exists());
+}
+
+/// Waits for the end of a process, and returns its output; one that does not end fails the test.
+pub(crate) fn wait_for_end(mut child: Child) -> Output {
+    wait_until("the process has ended", || {
+        child.try_wait().unwrap().is_some()
+    });
+    child.wait_with_output().unwrap()
+}
+
+pub(crate) fn kill(child: &Child, signal: &str) {
+    kill_pid(child.id(), signal);
+}
+
+pub(crate) fn kill_pid(pid: u32, signal: &str) {
+    let status = Command::new("kill")
+        .args(["-s", signal, &pid.to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// Whether a process exists and is not a zombie.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        stat.rsplit(") ")
+            .next()
+            .is_some_and(|rest| !rest.starts_with('Z'))
+    })
+}
+
+/// The processes whose command line contains this text.
+pub(crate) fn processes_with(text: &str) -> Vec<u32> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(text) && is_alive(*pid)
+        })
+        .collect()
+}
+
+/// The summary that `--json` wrote to standard error.
+pub(crate) fn summary(output: &Output) -> serde_json::Value {
+    let text = stderr(output);
+    let line = text.lines().find(|line| line.starts_with('{'));
+    serde_json::from_str(line.unwrap_or_else(|| panic!("no summary in {text}"))).unwrap()
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What a job costs: ten thousand times `true` with `windlass run`, xargs and the two programs called
+# parallel, two at a time.
+#
+#   scripts/compare-run.sh [JOBS [RUNS]]     10000 jobs, 3 runs by default; GNU parallel runs once
+#
+# Needs findutils, parallel (GNU), moreutils and python3; a tool that is missing is left out. The tools
+# differ in what they do: windlass and GNU parallel keep the outputs of jobs apart, the other two do not.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly WINDLASS="${CARGO_TARGET_DIR:-target}/release/windlass"
+[ -x "$WINDLASS" ] || cargo build --quiet --release -p windlass-cli
+
+exec python3 - "$WINDLASS" "${1:-10000}" "${2:-3}" <<'PY'
+import os, resource, shutil, statistics, subprocess, sys, tempfile, time
+
+windlass, jobs, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+inputs = [str(n) for n in range(1, jobs + 1)]
+tools = [
+    ("windlass run", [windlass, "run", "-j", "2", "true"], runs, True),
+    ("windlass run --ungroup", [windlass, "run", "-u", "-j", "2", "true"], runs, True),
+    ("xargs -P", ["xargs", "-n", "1", "-P", "2", "true"], runs, True),
+    # Takes its inputs from the command line only.
+    ("parallel of moreutils", ["parallel.moreutils", "-j", "2", "true", "--", *inputs], runs, False),
+    ("GNU parallel", ["parallel", "-j", "2", "true"], 1, True),
+]
+
+def processor():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+print(f"{jobs} times `true`, two at a time, median of {runs}; {os.cpu_count()} processors")
+with tempfile.TemporaryFile() as file:
+    file.write("\n".join(inputs).encode() + b"\n")
+    for name, command, count, reads in tools:
+        if not shutil.which(command[0]):
+            print(f"{name:<24} not installed")
+            continue
+        seconds, used = [], []
+        for _ in range(count):
+            file.seek(0)
+            begin, before = time.monotonic(), processor()
+            subprocess.run(command, stdin=file if reads else subprocess.DEVNULL, check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            seconds.append(time.monotonic() - begin)
+            used.append(processor() - before)
+        took = statistics.median(seconds)
+        print(f"{name:<24} {took:7.2f} s {took / jobs * 1e6:7.0f} us a job"
+              f" {statistics.median(used):7.2f} s of processor", flush=True)
+PY
