@@ -35,9 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
 
     for _ in 0..100 {
-        pool.task()
-            .name("request")
-            .execute(|| drop(interrupt::sleep(Duration::from_millis(40))))?;
+        pool.task().name("request").execute(|| {
+            let _ = interrupt::sleep(Duration::from_millis(40));
+        })?;
     }
     let view = monitor.pool("api").ok_or("the pool is registered")?;
     println!(

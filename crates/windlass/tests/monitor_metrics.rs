@@ -1,7 +1,7 @@
 //! The figures of a monitor, as the recorder of the `metrics` crate receives them.
 
 #![cfg(feature = "metrics")]
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! What happens in a pool, as spans and events of `tracing`.
 
 #![cfg(feature = "tracing")]
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -84,19 +84,7 @@ fn runs_have_spans_and_what_happens_around_them_has_events() {
     first.unwrap().join().unwrap();
     assert!(second.join().is_err());
 
-    let registry = Registry::new();
-    registry.register(&pool);
-    let monitor = Monitor::builder()
-        .registry(&registry)
-        .manual(true)
-        .start()
-        .unwrap();
-    monitor.trace_events().unwrap();
-    let change = Change::new().core(2).max(2);
-    monitor
-        .change("web", &change, &ChangeOptions::new())
-        .unwrap();
-    until("the event of the change", || log.has("reconfigure"));
+    change_size(&pool, &log);
     pool.close();
     let lines = [
         "submit",
@@ -119,4 +107,21 @@ fn runs_have_spans_and_what_happens_around_them_has_events() {
     // The span of a task ends with it.
     info!("after");
     assert!(log.has("after"));
+}
+
+/// Changes the size of the pool through a monitor, and waits for the event of that.
+fn change_size(pool: &ThreadPoolExecutor, log: &Log) {
+    let registry = Registry::new();
+    registry.register(pool);
+    let monitor = Monitor::builder()
+        .registry(&registry)
+        .manual(true)
+        .start()
+        .unwrap();
+    monitor.trace_events().unwrap();
+    let change = Change::new().core(2).max(2);
+    monitor
+        .change("web", &change, &ChangeOptions::new())
+        .unwrap();
+    until("the event of the change", || log.has("reconfigure"));
 }
