@@ -80,15 +80,16 @@ impl Webhook {
 
     /// Posts an alert, a second time if the first fails.
     fn deliver(&self, alert: &str) -> bool {
-        (0..2).any(|_| self.post(alert).is_ok())
+        (0..2).any(|_| self.post(alert).unwrap_or(false))
     }
 
-    fn post(&self, alert: &str) -> Result<(), ureq::Error> {
-        self.agent
+    /// Returns whether the other end has taken the alert: a redirect, which is not followed, is a refusal.
+    fn post(&self, alert: &str) -> Result<bool, ureq::Error> {
+        let request = self
+            .agent
             .post(&*self.address)
-            .header("Content-Type", "application/json")
-            .send(alert)?;
-        Ok(())
+            .header("Content-Type", "application/json");
+        Ok(request.send(alert)?.status().is_success())
     }
 }
 

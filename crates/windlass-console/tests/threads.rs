@@ -17,14 +17,20 @@ fn threads() -> Vec<String> {
     names.filter(|name| name.starts_with("windlass-")).collect()
 }
 
-/// A thread that was joined may still be listed for a moment.
+/// Waits until the threads are so: one that has just started has no name yet, and one that was joined may
+/// still be listed.
 #[track_caller]
-fn await_no_threads() {
+fn await_that(is_so: impl Fn(&[String]) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
-    while !threads().is_empty() {
+    while !is_so(&threads()) {
         assert!(Instant::now() < deadline, "{:?}", threads());
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+#[track_caller]
+fn await_no_threads() {
+    await_that(<[String]>::is_empty);
 }
 
 #[test]
@@ -35,11 +41,7 @@ fn a_console_leaves_no_thread_behind() {
             .announce(false)
             .start()
             .unwrap();
-        let names = threads();
-        assert!(
-            names.iter().any(|name| name.starts_with("windlass-consol")),
-            "{names:?}"
-        );
+        await_that(|names| names.iter().any(|name| name.starts_with("windlass-consol")));
         // With connections of all kinds: idle, half a request, a stream.
         let address = console.local_addr();
         let _idle = TcpStream::connect(address).unwrap();

@@ -311,7 +311,7 @@ fn a_field_that_is_wrong_is_named() {
         (r#"{"max":0,"core":0}"#, "max"),
         (r#"{"keep_alive_seconds":-1}"#, "keep_alive_seconds"),
         (r#"{"policy":"no such policy"}"#, "policy"),
-        (r#"{"capacity":0}"#, "capacity"),
+        (r#"{"capacity":0,"force":true}"#, "capacity"),
         (r#"{"parallelism":2}"#, "parallelism"),
         (r#"{"dry_run":1}"#, "dry_run"),
     ] {

@@ -14,19 +14,19 @@ fn a_change_takes_effect_on_the_pool() {
     let stage = Stage::new();
     let pool = stage.pool("web");
     let version = stage.version("web");
-    let body = r#"{"core":3,"max":6,"keep_alive_seconds":7.5,"allow_core_timeout":true,
+    let body = r#"{"core":3,"max":6,"keep_alive_seconds":30.5,"allow_core_timeout":true,
         "capacity":15,"policy":"discard"}"#;
     let changed = stage.patch("web", version, body).expect(200).json();
     assert_eq!(changed["applied"], true);
     assert_eq!(changed["version"], version + 1);
     assert_eq!(changed["changes"].as_array().unwrap().len(), 6);
     assert_eq!((pool.core_pool_size(), pool.maximum_pool_size()), (3, 6));
-    assert_eq!(pool.keep_alive(), Duration::from_millis(7500));
+    assert_eq!(pool.keep_alive(), Duration::from_millis(30_500));
     assert!(pool.allows_core_thread_timeout());
     assert_eq!(pool.queue().remaining_capacity(), Some(15));
     let shown = stage.get("/api/v1/pools/web").expect(200).json();
     assert_eq!(shown["config"]["policy"], "discard");
-    assert_eq!(shown["config"]["keep_alive_seconds"], 7.5);
+    assert_eq!(shown["config"]["keep_alive_seconds"], 30.5);
     assert_eq!(shown["version"], version + 1);
 }
 
