@@ -8,6 +8,8 @@ mod error;
 mod memory;
 mod model;
 mod queue_model;
+#[cfg(feature = "redis")]
+mod redis;
 
 pub use api::{ControlFeed, Engine, ReplyFeed, TaskFeed};
 pub use error::EngineError;
@@ -21,3 +23,5 @@ pub use queue_model::{
     DeadAction, Due, Fire, Overlap, QueuePatch, QueueStats, QueueStatus, ScheduleRecord, Tick,
     TypeLimit, WorkerRecord,
 };
+#[cfg(feature = "redis")]
+pub use redis::{RedisEngine, RedisEngineBuilder, RedisReport};

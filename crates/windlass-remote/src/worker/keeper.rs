@@ -209,10 +209,6 @@ impl Keeper<'_> {
 
     /// Gives back what still runs, and ends the worker. If the engine is away, its leases end by themselves.
     fn leave(&self) {
-        let stops: Vec<_> = self
-            .shared
-            .with_running(|running| running.values().map(|r| r.stop.clone()).collect());
-        stops.iter().for_each(|stop| stop.raise());
         // What the fetcher still brings has to be given back too.
         let until = Instant::now() + Duration::from_secs(2);
         while self.shared.fetching.load(Ordering::SeqCst) && Instant::now() < until {
@@ -226,6 +222,11 @@ impl Keeper<'_> {
             self.shared.counts.engine_failed(error);
         }
         self.shared.life.advance(Stage::Ended);
+        // Only now: what a task returns because it was told to stop is no outcome of it, and is stale by now.
+        let stops: Vec<_> = self
+            .shared
+            .with_running(|running| running.values().map(|r| r.stop.clone()).collect());
+        stops.iter().for_each(|stop| stop.raise());
         self.shared.pool.shutdown();
     }
 }

@@ -1,6 +1,8 @@
 //! The engines under contract, and what the tests build on one.
 
-use crate::support::tasks::{Add, Flaky, Gated, Note, Text};
+use crate::support::tasks::{Add, Gated, Note};
+use crate::tasks::{Flaky, Text};
+use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,8 @@ pub(crate) struct UnderTest {
     worker: Box<dyn Fn(&UnderTest) -> RemoteWorkerBuilder + Send + Sync>,
     admin: Box<dyn Fn(&UnderTest) -> QueueAdmin + Send + Sync>,
     engine: Arc<dyn Engine>,
+    /// Lives as long as the engine.
+    _server: Option<Box<dyn Any + Send + Sync>>,
     pub(crate) queue: QueueName,
 }
 
@@ -29,6 +33,7 @@ impl UnderTest {
             worker: Box::new(move |t| RemoteWorker::builder(b.clone()).queue(t.queue.as_str())),
             admin: Box::new(move |t| QueueAdmin::new(c.clone(), t.queue.clone())),
             engine: Arc::new(engine),
+            _server: None,
             queue,
         }
     }
@@ -126,4 +131,13 @@ impl Deref for UnderTest {
 
 pub(crate) fn memory() -> Option<UnderTest> {
     Some(UnderTest::new(MemoryEngine::new()))
+}
+
+/// A server for each test, so that none sees the load of another.
+#[cfg(feature = "redis")]
+pub(crate) fn redis() -> Option<UnderTest> {
+    let server = crate::support::server::RedisServer::start(&[])?;
+    let mut test = UnderTest::new(server.engine());
+    test._server = Some(Box::new(server));
+    Some(test)
 }

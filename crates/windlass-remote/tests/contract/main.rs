@@ -13,6 +13,7 @@ mod lifecycle;
 mod limits;
 mod schedules;
 mod submission;
+mod tasks;
 mod workers;
 
 /// Declares every test of the contract for one engine.
@@ -98,3 +99,5 @@ macro_rules! contract {
 }
 
 contract!(memory, crate::engines::memory());
+#[cfg(feature = "redis")]
+contract!(redis, crate::engines::redis());

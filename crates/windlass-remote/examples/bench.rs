@@ -1,0 +1,207 @@
+//! Throughput and round trip on Redis: `cargo run --release -p windlass-remote --features redis --example bench`.
+//!
+//! Starts a server of its own (append-only file, fsync every second) unless an address is given.
+#![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
+
+use lexopt::ValueExt;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use windlass_remote::engine::{Engine, MemoryEngine, RedisEngine};
+use windlass_remote::{
+    RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError, TaskExecutorService,
+};
+
+#[derive(Serialize, Deserialize)]
+struct Add(u64, u64);
+
+impl RemoteTask for Add {
+    const NAME: &'static str = "bench.add";
+    type Output = u64;
+
+    fn run(self, _: &TaskCx) -> Result<u64, TaskError> {
+        Ok(self.0 + self.1)
+    }
+}
+
+/// A server that ends with the program.
+struct Server {
+    child: Child,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let folder = tempfile::tempdir().unwrap();
+        let child = Command::new("redis-server")
+            .args([
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+                "--save",
+                "",
+            ])
+            .args(["--appendonly", "yes", "--appendfsync", "everysec", "--dir"])
+            .arg(folder.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is not installed (package redis-server)");
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            windlass::interrupt::sleep(Duration::from_millis(5)).unwrap();
+        }
+        Self {
+            child,
+            port,
+            _folder: folder,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Settings {
+    tasks: u64,
+    window: usize,
+    batch: usize,
+    slots: usize,
+    address: Option<String>,
+    memory: bool,
+}
+
+fn settings() -> Result<Settings, lexopt::Error> {
+    let mut settings = Settings {
+        tasks: 60_000,
+        window: 1_000,
+        batch: 100,
+        slots: 64,
+        address: None,
+        memory: false,
+    };
+    let mut arguments = lexopt::Parser::from_env();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            lexopt::Arg::Long("tasks") => {
+                settings.tasks = arguments.value()?.string()?.parse().unwrap();
+            }
+            lexopt::Arg::Long("window") => {
+                settings.window = arguments.value()?.string()?.parse().unwrap();
+            }
+            lexopt::Arg::Long("batch") => {
+                settings.batch = arguments.value()?.string()?.parse().unwrap();
+            }
+            lexopt::Arg::Long("slots") => {
+                settings.slots = arguments.value()?.string()?.parse().unwrap();
+            }
+            lexopt::Arg::Long("memory") => settings.memory = true,
+            lexopt::Arg::Value(address) => settings.address = Some(address.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(settings)
+}
+
+fn main() {
+    let settings = settings().unwrap();
+    if settings.memory {
+        return measure(&MemoryEngine::new(), &settings);
+    }
+    let server = settings.address.is_none().then(Server::start);
+    let own = server
+        .as_ref()
+        .map(|server| format!("redis://127.0.0.1:{}/", server.port));
+    let address = settings.address.clone().or(own).unwrap();
+    measure(&RedisEngine::connect(&address).unwrap(), &settings);
+    if let Some(server) = &server {
+        record_size(server.port);
+    }
+}
+
+fn measure<E: Engine + Clone>(engine: &E, settings: &Settings) {
+    let pool = windlass::executors::fixed_thread_pool(settings.slots).unwrap();
+    let worker = RemoteWorker::builder(engine.clone())
+        .pool(pool)
+        .register::<Add>()
+        .start()
+        .unwrap();
+    let executor = RemoteExecutor::new(engine.clone());
+    for n in 0..200 {
+        assert_eq!(
+            executor.submit_task(Add(n, 1)).unwrap().get().unwrap(),
+            n + 1
+        );
+    }
+    let mut times: Vec<Duration> = (0..3_000)
+        .map(|n| {
+            let begun = Instant::now();
+            executor.submit_task(Add(n, 1)).unwrap().get().unwrap();
+            begun.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!(
+        "round trip: median {:?}, p99 {:?}",
+        times[1_500], times[2_970]
+    );
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let (mut waiting, mut sent) = (VecDeque::new(), 0);
+        while sent < settings.tasks || !waiting.is_empty() {
+            if sent < settings.tasks && waiting.len() + settings.batch <= settings.window {
+                let tasks = (sent..sent + settings.batch as u64)
+                    .map(|n| Add(n, 1))
+                    .collect();
+                waiting.extend(executor.submit_all(tasks).unwrap());
+                sent += settings.batch as u64;
+            } else if let Some(future) = waiting.pop_front() {
+                future.get().unwrap();
+            }
+        }
+        println!(
+            "throughput: {:.0} tasks a second",
+            sent as f64 / begun.elapsed().as_secs_f64()
+        );
+    }
+    worker.shutdown(Duration::from_secs(5));
+}
+
+/// Measures what a finished record takes.
+fn record_size(port: u16) {
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}/")).unwrap();
+    let mut connection = client.get_connection().unwrap();
+    let (_, keys): (String, Vec<String>) = redis::cmd("SCAN")
+        .arg(0)
+        .arg("MATCH")
+        .arg("wl:{default}:t:*")
+        .arg("COUNT")
+        .arg(2_000)
+        .query(&mut connection)
+        .unwrap();
+    let sizes: Vec<u64> = keys
+        .iter()
+        .map(|key| {
+            redis::cmd("MEMORY")
+                .arg("USAGE")
+                .arg(key)
+                .query(&mut connection)
+                .unwrap()
+        })
+        .collect();
+    println!(
+        "finished record: {} bytes",
+        sizes.iter().sum::<u64>() / sizes.len().max(1) as u64
+    );
+}

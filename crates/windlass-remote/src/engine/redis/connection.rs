@@ -1,0 +1,218 @@
+//! Connections to a server: how they are made, kept and given up.
+
+use super::super::EngineError;
+use super::engine::RedisEngine;
+use crate::id::QueueName;
+use redis::{Client, Connection, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// So many connections wait for the next call; more are closed after theirs.
+const MAX_IDLE: usize = 16;
+
+/// Settings of a [`RedisEngine`].
+///
+/// Passwords in the address are not shown by `Debug` and are in no error message.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use windlass_remote::engine::RedisEngine;
+///
+/// let engine = RedisEngine::builder("redis://127.0.0.1/").call_timeout(Duration::from_secs(2)).connect()?;
+/// # Ok::<(), windlass_remote::engine::EngineError>(())
+/// ```
+#[must_use]
+pub struct RedisEngineBuilder {
+    address: String,
+    connect_timeout: Duration,
+    call_timeout: Duration,
+    #[cfg(feature = "tls")]
+    root_certificate: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for RedisEngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisEngineBuilder")
+            .field("call_timeout", &self.call_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RedisEngineBuilder {
+    pub(super) fn new(address: &str) -> Self {
+        Self {
+            address: address.into(),
+            connect_timeout: Duration::from_secs(2),
+            call_timeout: Duration::from_secs(5),
+            #[cfg(feature = "tls")]
+            root_certificate: None,
+        }
+    }
+
+    /// Sets how long a connection may take to be made; 2 seconds if not set.
+    pub const fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// Sets how long a call may take until the server counts as unreachable; 5 seconds if not set.
+    pub const fn call_timeout(mut self, limit: Duration) -> Self {
+        self.call_timeout = limit;
+        self
+    }
+
+    /// Sets the certificate (PEM) that the server's must be signed with, instead of those of the system.
+    #[cfg(feature = "tls")]
+    pub fn root_certificate(mut self, pem: &[u8]) -> Self {
+        self.root_certificate = Some(pem.into());
+        self
+    }
+
+    /// Creates the engine without connecting: the server need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not one.
+    pub fn build(self) -> Result<RedisEngine, EngineError> {
+        let client = self.client().map_err(|error| classify(&error))?;
+        Ok(RedisEngine::new(Pool {
+            client,
+            connect_timeout: self.connect_timeout,
+            call_timeout: self.call_timeout,
+            idle: Mutex::default(),
+            known: Mutex::default(),
+        }))
+    }
+
+    #[cfg(feature = "tls")]
+    fn client(&self) -> redis::RedisResult<Client> {
+        // rustls wants one provider for the process; if the program has chosen one, that is the one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        if let (true, Some(root)) = (self.address.starts_with("rediss"), &self.root_certificate) {
+            let certificates = redis::TlsCertificates {
+                client_tls: None,
+                root_cert: Some(root.clone()),
+            };
+            return Client::build_with_tls(self.address.as_str(), certificates);
+        }
+        Client::open(self.address.as_str())
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn client(&self) -> redis::RedisResult<Client> {
+        Client::open(self.address.as_str())
+    }
+
+    /// Creates the engine and checks that the server is there and fit for tasks.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be reached, lets us not in, or is older than Redis 6.2.
+    pub fn connect(self) -> Result<RedisEngine, EngineError> {
+        let engine = self.build()?;
+        engine.check()?;
+        Ok(engine)
+    }
+}
+
+/// What a server says about itself that matters for tasks; see [`RedisEngine::check`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RedisReport {
+    /// The version of Redis that the server is compatible with.
+    pub version: String,
+    /// What should be set otherwise: an eviction policy that drops tasks, no append-only file.
+    pub warnings: Vec<String>,
+}
+
+/// Connections for calls that are short, and the queues that were seen.
+pub(super) struct Pool {
+    client: Client,
+    connect_timeout: Duration,
+    pub(super) call_timeout: Duration,
+    idle: Mutex<Vec<Connection>>,
+    pub(super) known: Mutex<HashSet<QueueName>>,
+}
+
+impl Pool {
+    /// Returns where the server is, without secrets.
+    pub(super) fn place(&self) -> String {
+        self.client.get_connection_info().addr().to_string()
+    }
+
+    /// Makes a connection whose reads end after `read_timeout`.
+    pub(super) fn connect(&self, read_timeout: Duration) -> Result<Connection, EngineError> {
+        let connect = || -> redis::RedisResult<Connection> {
+            let connection = self
+                .client
+                .get_connection_with_timeout(self.connect_timeout)?;
+            connection.set_read_timeout(Some(read_timeout))?;
+            connection.set_write_timeout(Some(self.call_timeout))?;
+            Ok(connection)
+        };
+        connect().map_err(|error| classify(&error))
+    }
+
+    /// Makes one call on a connection of its own.
+    pub(super) fn call<R: FromRedisValue>(
+        &self,
+        call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
+    ) -> Result<R, EngineError> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.connect(self.call_timeout)?,
+        };
+        let answer = call(&mut connection);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        match &answer {
+            // An answer may still come on this connection, and the others are probably dead too.
+            Err(error) if is_broken(error) => idle.clear(),
+            _ if idle.len() < MAX_IDLE => idle.push(connection),
+            _ => {}
+        }
+        drop(idle);
+        answer.map_err(|error| classify(&error))
+    }
+}
+
+/// Returns whether a connection must not be used again.
+fn is_broken(error: &RedisError) -> bool {
+    error.is_io_error() || error.kind() == ErrorKind::Parse
+}
+
+/// Translates an error of the client. What the server says is part of the message; the address is not.
+pub(super) fn classify(error: &RedisError) -> EngineError {
+    let message = error.to_string();
+    let says = |code: &str| error.code() == Some(code) || message.contains(code);
+    if error.is_io_error() || error.is_timeout() || error.is_connection_dropped() {
+        return EngineError::Unavailable(message);
+    }
+    match error.kind() {
+        ErrorKind::Server(ServerErrorKind::NoPerm) | ErrorKind::AuthenticationFailed => {
+            EngineError::Denied(message)
+        }
+        _ if says("NOPERM") || says("NOAUTH") || says("WRONGPASS") => EngineError::Denied(message),
+        _ if says("OOM") => EngineError::Full(message),
+        ErrorKind::Server(ServerErrorKind::ReadOnly) => EngineError::ReadOnly(message),
+        _ if says("READONLY") || says("MISCONF") || says("NOREPLICAS") => {
+            EngineError::ReadOnly(message)
+        }
+        ErrorKind::Server(
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::ClusterDown,
+        ) => EngineError::Unavailable(message),
+        _ if says("BUSY") || says("UNBLOCKED") || says("LOADING") => {
+            EngineError::Unavailable(message)
+        }
+        _ => EngineError::Protocol(message),
+    }
+}

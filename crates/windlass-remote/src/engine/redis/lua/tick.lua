@@ -1,0 +1,82 @@
+-- ARGV: lease, silence. Makes due tasks ready and takes tasks from workers that vanished.
+-- Returns now, the next due time (or ''), then name, rule and time of each schedule that is due.
+local lease, silence = tonumber(ARGV[1]), tonumber(ARGV[2])
+
+local due = redis.call('ZRANGEBYSCORE', P .. 'z', '-inf', now, 'LIMIT', 0, 200)
+for _, id in ipairs(due) do
+  redis.call('ZREM', P .. 'z', id)
+  local h = redis.call('HMGET', P .. 't:' .. id, 's', 'n', 'o')
+  if h[1] == 's' then enqueue(id, h[2], h[3], 's', now) end
+end
+
+-- The worker of this delivery has vanished.
+local function lose(level, stream, sid)
+  local entry = level .. ':' .. sid
+  local found = redis.call('XRANGE', stream, sid, sid)
+  local id = found[1] and found[1][2][2]
+  local task = id and read(P .. 't:' .. id)
+  drop_entry(entry)
+  if task and task.s == 'r' then
+    -- Read, but never started: no worker has vanished under it.
+    redis.call('XADD', stream, '*', 'i', id)
+    return
+  end
+  if not task or task.s ~= 'x' or task.e ~= entry then return end
+  local _, most, once = options(task.o)
+  task.k = task.k + 1
+  redis.call('HDEL', P .. 't:' .. id, 'w', 'e')
+  if once then
+    count('failed', 1)
+    finish(id, task, 'f', 'l')
+  elseif task.k >= most then
+    count('dead', 1)
+    finish(id, task, 'b', 'x' .. task.k .. ' workers')
+  else
+    count('redelivered', 1)
+    redis.call('HSET', P .. 't:' .. id, 'k', task.k)
+    enqueue(id, task.n, task.o, 'x', now)
+  end
+end
+
+-- One worker looks for all, a few times in a lease.
+local pause = math.max(1, math.floor(math.min(lease, silence) / 8))
+if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
+  for level, stream in ipairs(STREAMS) do
+    local pending = grouped('XPENDING', stream, 'w', 'IDLE', math.max(1, lease), '-', '+', 100)
+    for _, item in ipairs(pending) do lose(level - 1, stream, item[1]) end
+  end
+  local silent = redis.call('ZRANGEBYSCORE', P .. 'wk', '-inf', '(' .. (now - silence), 'LIMIT', 0, 10)
+  for _, worker in ipairs(silent) do
+    local empty = true
+    for level, stream in ipairs(STREAMS) do
+      local pending = grouped('XPENDING', stream, 'w', '-', '+', 200, worker)
+      for _, item in ipairs(pending) do lose(level - 1, stream, item[1]) end
+      if #pending == 200 then
+        empty = false
+      else
+        grouped('XGROUP', 'DELCONSUMER', stream, 'w', worker)
+      end
+    end
+    if empty then
+      redis.call('ZREM', P .. 'wk', worker)
+      redis.call('HDEL', P .. 'wki', worker)
+    end
+  end
+end
+
+local next_task = redis.call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')[2]
+local next_schedule = redis.call('ZRANGE', P .. 'cronz', 0, 0, 'WITHSCORES')[2]
+local soonest = math.min(tonumber(next_task or 1e300), tonumber(next_schedule or 1e300))
+local out = { string.format('%.0f', now), soonest < 1e300 and string.format('%.0f', soonest) or '' }
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', P .. 'cronz', '-inf', now, 'LIMIT', 0, 50)) do
+  local h = redis.call('HMGET', P .. 's:' .. name, 'rule', 'next')
+  if h[1] and h[2] then
+    out[#out + 1] = name
+    out[#out + 1] = h[1]
+    out[#out + 1] = h[2]
+  else
+    redis.call('ZREM', P .. 'cronz', name)
+  end
+end
+flush()
+return out

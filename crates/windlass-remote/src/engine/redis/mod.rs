@@ -1,0 +1,28 @@
+//! The engine on Redis 6.2 or later, or Valkey.
+//!
+//! All keys of a queue begin with `wl:{queue}:`; the braces put them into one slot of a cluster.
+//!
+//! | key | type | content |
+//! |---|---|---|
+//! | `t:<id>` | hash | the record: `s` state, `n` name, `v` version, `p` payload, `o` options, `a` fence, `f` failures, `k` worker deaths, `w` worker, `e` entry, `re` watchers, `r` result, `x` failure; expires after its end |
+//! | `r0` `r1` `r2` | stream | ids of ready tasks by priority; group `w`, whose pending list is the leases |
+//! | `z` | sorted set | ids by due time |
+//! | `dead` | sorted set | dead letters |
+//! | `wk`, `wki` | sorted set, hash | workers: last sign of life, what is known of them |
+//! | `re:<client>` | stream | outcomes for one client; capped, expires |
+//! | `ctl` | stream | messages to workers; capped |
+//! | `cfg`, `cnt`, `run` | hash | settings; counts; running tasks by type |
+//! | `lim:<name>`, `park:<name>` | hash, list | limits of a type, and who waits for them |
+//! | `cron`, `cronz`, `s:<name>` | set, sorted set, hash | schedules |
+//!
+//! Every transition is a script; a script runs alone, and its effects are in the append-only file before its answer is sent.
+//! Beyond these keys there is `wl:queues`, the set of queue names.
+
+mod answers;
+mod connection;
+mod engine;
+mod feeds;
+mod scripts;
+
+pub use connection::{RedisEngineBuilder, RedisReport};
+pub use engine::RedisEngine;
