@@ -3,6 +3,7 @@
 //! Starts a server of its own (append-only file, fsync every second) unless an address is given.
 #![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
 
+use lexopt::ValueExt;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::net::{TcpListener, TcpStream};
@@ -26,7 +27,11 @@ impl RemoteTask for Add {
 }
 
 /// A server that ends with the program.
-struct Server(Child, u16, tempfile::TempDir);
+struct Server {
+    child: Child,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
 
 impl Server {
     fn start() -> Self {
@@ -53,14 +58,18 @@ impl Server {
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             windlass::interrupt::sleep(Duration::from_millis(5)).unwrap();
         }
-        Self(child, port, folder)
+        Self {
+            child,
+            port,
+            _folder: folder,
+        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -86,16 +95,16 @@ fn settings() -> Result<Settings, lexopt::Error> {
     while let Some(argument) = arguments.next()? {
         match argument {
             lexopt::Arg::Long("tasks") => {
-                settings.tasks = arguments.value()?.string()?.parse().unwrap()
+                settings.tasks = arguments.value()?.string()?.parse().unwrap();
             }
             lexopt::Arg::Long("window") => {
-                settings.window = arguments.value()?.string()?.parse().unwrap()
+                settings.window = arguments.value()?.string()?.parse().unwrap();
             }
             lexopt::Arg::Long("batch") => {
-                settings.batch = arguments.value()?.string()?.parse().unwrap()
+                settings.batch = arguments.value()?.string()?.parse().unwrap();
             }
             lexopt::Arg::Long("slots") => {
-                settings.slots = arguments.value()?.string()?.parse().unwrap()
+                settings.slots = arguments.value()?.string()?.parse().unwrap();
             }
             lexopt::Arg::Long("memory") => settings.memory = true,
             lexopt::Arg::Value(address) => settings.address = Some(address.string()?),
@@ -113,11 +122,11 @@ fn main() {
     let server = settings.address.is_none().then(Server::start);
     let own = server
         .as_ref()
-        .map(|server| format!("redis://127.0.0.1:{}/", server.1));
+        .map(|server| format!("redis://127.0.0.1:{}/", server.port));
     let address = settings.address.clone().or(own).unwrap();
     measure(&RedisEngine::connect(&address).unwrap(), &settings);
-    if let Some(Server(_, port, _)) = &server {
-        record_size(*port);
+    if let Some(server) = &server {
+        record_size(server.port);
     }
 }
 

@@ -194,15 +194,13 @@ impl Client {
         let (engine, client) = (Arc::clone(&self.engine), Arc::downgrade(self));
         let (queue, id) = (self.queue.clone(), Arc::clone(&self.id));
         let thread = std::thread::Builder::new().name("windlass-reply".into());
-        let spawned = thread.spawn(move || {
-            Listener {
-                engine,
-                queue,
-                id,
-                client,
-            }
-            .run()
-        });
+        let listener = Listener {
+            engine,
+            queue,
+            id,
+            client,
+        };
+        let spawned = thread.spawn(move || listener.run());
         if let Err(error) = spawned {
             self.listening.store(false, Ordering::SeqCst);
             return Err(EngineError::Unavailable(format!(

@@ -122,6 +122,12 @@ impl RemoteExecutorBuilder {
     }
 }
 
+/// A submission of many that was refused, and the futures of those that were taken.
+pub(crate) type RejectedMany<T> = (
+    Rejected<Vec<T>>,
+    Vec<RemoteFuture<<T as RemoteTask>::Output>>,
+);
+
 /// Why [`RemoteExecutor::attach`] has no future.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -277,8 +283,7 @@ impl RemoteExecutor {
     pub(crate) fn submit_many<T: RemoteTask>(
         &self,
         tasks: Vec<T>,
-    ) -> Result<Vec<RemoteFuture<T::Output>>, (Rejected<Vec<T>>, Vec<RemoteFuture<T::Output>>)>
-    {
+    ) -> Result<Vec<RemoteFuture<T::Output>>, RejectedMany<T>> {
         let mut futures = Vec::with_capacity(tasks.len());
         let mut left = tasks.into_iter();
         loop {

@@ -1,6 +1,6 @@
 //! The verbs that one machine and many have in common.
 
-use crate::engine::{EngineError, ScheduleRecord};
+use crate::engine::ScheduleRecord;
 use crate::executor::RemoteExecutor;
 use crate::future::{RemoteError, RemoteFuture};
 use crate::id::{TaskId, check_name};
@@ -284,9 +284,11 @@ fn add_schedule<T: RemoteTask>(
     })
 }
 
-fn cancel_rest<O>(futures: &[RemoteFuture<O>]) -> Result<(), EngineError> {
-    let open = futures.iter().filter(|future| !future.is_done());
-    open.map(|future| future.cancel_now().map(drop)).collect()
+/// Cancels what has no outcome. A task that the engine could not be asked about runs on, for nobody.
+fn cancel_rest<O>(futures: &[RemoteFuture<O>]) {
+    for future in futures.iter().filter(|future| !future.is_done()) {
+        let _ = future.cancel_now();
+    }
 }
 
 fn invoke_all<T: RemoteTask>(
@@ -295,16 +297,13 @@ fn invoke_all<T: RemoteTask>(
     until: Option<Instant>,
 ) -> Result<Vec<RemoteFuture<T::Output>>, Rejected<Vec<T>>> {
     let futures = remote.submit_many(tasks).map_err(|(rejected, taken)| {
-        // The rejection is what the caller hears; a task that could not be cancelled runs for nobody.
-        let _ = cancel_rest(&taken);
+        cancel_rest(&taken);
         rejected
     })?;
     let slots: Vec<_> = futures.iter().map(RemoteFuture::slot).collect();
     let waited = wait_for_any(&slots, until, |_, _| None::<()>);
-    if futures.iter().any(|future| !future.is_done()) {
-        // After the limit, or an interrupt: what could not be cancelled has no outcome yet, and its future says so.
-        let _ = cancel_rest(&futures);
-    }
+    // After the limit, or an interrupt.
+    cancel_rest(&futures);
     if waited.is_err() {
         windlass::interrupt::current().interrupt();
     }
@@ -320,7 +319,7 @@ fn invoke_any<T: RemoteTask>(
         return Err(InvokeAnyError::Empty);
     }
     let futures = remote.submit_many(tasks).map_err(|(rejected, taken)| {
-        let _ = cancel_rest(&taken);
+        cancel_rest(&taken);
         InvokeAnyError::Rejected(rejected.reason().clone())
     })?;
     let slots: Vec<_> = futures.iter().map(RemoteFuture::slot).collect();
@@ -334,7 +333,7 @@ fn invoke_any<T: RemoteTask>(
         None => None,
     });
     let all_failed = futures.iter().all(RemoteFuture::is_done);
-    let _ = cancel_rest(&futures);
+    cancel_rest(&futures);
     match (first, last) {
         (Err(_), _) => Err(InvokeAnyError::Interrupted),
         (Ok(Some(output)), _) => Ok(output),

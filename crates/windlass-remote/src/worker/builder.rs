@@ -222,13 +222,13 @@ impl RemoteWorkerBuilder {
         };
         // If a thread cannot be started, dropping the worker ends those that were.
         spawn("windlass-keep", &worker.shared, |shared| {
-            keeper::run(&shared)
+            keeper::run(&shared);
         })?;
         spawn("windlass-report", &worker.shared, |shared| {
-            reporter::run(&shared)
+            reporter::run(&shared);
         })?;
         spawn("windlass-fetch", &worker.shared, |shared| {
-            fetcher::run(&shared)
+            fetcher::run(&shared);
         })?;
         Ok(worker)
     }

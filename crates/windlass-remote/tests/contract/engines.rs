@@ -1,6 +1,7 @@
 //! The engines under contract, and what the tests build on one.
 
-use crate::support::tasks::{Add, Flaky, Gated, Note, Text};
+use crate::support::tasks::{Add, Gated, Note};
+use crate::tasks::{Flaky, Text};
 use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;

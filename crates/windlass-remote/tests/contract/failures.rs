@@ -1,8 +1,9 @@
 //! What happens when tasks fail, workers vanish and builds differ.
 
 use crate::engines::UnderTest;
-use crate::support::tasks::{Add, BOARD, Flaky, Gated, Note};
+use crate::support::tasks::{Add, BOARD, Gated, Note};
 use crate::support::{LONG, eventually};
+use crate::tasks::Flaky;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use windlass_remote::engine::{Delivery, Report, Reported, TaskState, Verdict};

@@ -13,6 +13,7 @@ mod lifecycle;
 mod limits;
 mod schedules;
 mod submission;
+mod tasks;
 mod workers;
 
 /// Declares every test of the contract for one engine.

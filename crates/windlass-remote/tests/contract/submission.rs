@@ -1,8 +1,9 @@
 //! Submitting tasks, waiting for results, picking them up.
 
 use crate::engines::UnderTest;
-use crate::support::tasks::{Add, BOARD, Flaky, Gated, Text};
+use crate::support::tasks::{Add, BOARD, Gated};
 use crate::support::{LONG, eventually};
+use crate::tasks::{Flaky, Text};
 use std::time::Duration;
 use windlass_remote::{
     AttachError, FailureKind, InvokeAnyError, RejectedReason, RemoteError, TaskExecutorService,

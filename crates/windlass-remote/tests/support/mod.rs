@@ -5,6 +5,7 @@
     reason = "a helper of tests may fail by panicking"
 )]
 
+#[cfg(feature = "redis")]
 pub mod server;
 pub mod tasks;
 

@@ -19,8 +19,14 @@ pub fn free_port() -> u16 {
         .port()
 }
 
+/// Kills a process and waits for its end.
+pub fn end(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
 pub struct RedisServer {
-    child: Child,
+    pub child: Option<Child>,
     pub port: u16,
     folder: TempDir,
     arguments: Vec<String>,
@@ -42,52 +48,49 @@ impl RedisServer {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let mut server = Self {
+            child: None,
+            port: free_port(),
+            folder,
+            arguments,
+        };
         // Another process may take the free port in between; then another one is tried.
         for _ in 0..5 {
-            let port = free_port();
-            let mut child = Self::spawn(port, &folder, &arguments);
-            if Self::is_up(&mut child, port) {
-                return Some(Self {
-                    child,
-                    port,
-                    folder,
-                    arguments,
-                });
+            if server.launch() {
+                return Some(server);
             }
-            let _ = child.kill();
-            let _ = child.wait();
+            server.port = free_port();
         }
         panic!("{} does not start", program());
     }
 
-    fn spawn(port: u16, folder: &TempDir, arguments: &[String]) -> Child {
-        Command::new(program())
+    /// Starts the process and waits until it answers; returns whether it does.
+    pub fn launch(&mut self) -> bool {
+        let spawned = Command::new(program())
             .args([
                 "--bind",
                 "127.0.0.1",
                 "--port",
-                &port.to_string(),
+                &self.port.to_string(),
                 "--save",
                 "",
             ])
             .args(["--appendonly", "yes", "--appendfsync", "everysec"])
             .arg("--dir")
-            .arg(folder.path())
-            .args(arguments)
+            .arg(self.folder.path())
+            .args(&self.arguments)
             .stdout(Stdio::null())
-            .spawn()
-            .unwrap()
-    }
-
-    fn is_up(child: &mut Child, port: u16) -> bool {
+            .spawn();
+        let child = self.child.insert(spawned.unwrap());
         let until = Instant::now() + super::LONG;
         while child.try_wait().unwrap().is_none() && Instant::now() < until {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
                 return true;
             }
             windlass::interrupt::sleep(Duration::from_millis(5)).unwrap();
         }
+        self.child.take().into_iter().for_each(end);
         false
     }
 
@@ -95,44 +98,15 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}/", self.port)
     }
 
-    #[cfg(feature = "redis")]
     pub fn engine(&self) -> windlass_remote::engine::RedisEngine {
         windlass_remote::engine::RedisEngine::builder(&self.url())
             .build()
             .unwrap()
     }
-
-    /// Ends the server without any warning.
-    pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    /// Starts it again, on its port and with its data.
-    pub fn restart(&mut self) {
-        for _ in 0..50 {
-            self.child = Self::spawn(self.port, &self.folder, &self.arguments);
-            if Self::is_up(&mut self.child, self.port) {
-                return;
-            }
-            windlass::interrupt::sleep(Duration::from_millis(50)).unwrap();
-        }
-        panic!("the server does not start again");
-    }
-
-    /// Sends one command as an administrator would.
-    #[cfg(feature = "redis")]
-    pub fn command(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
-        let mut connection = redis::Client::open(self.url())?.get_connection()?;
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]);
-        command.query(&mut connection)
-    }
 }
 
 impl Drop for RedisServer {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.take().into_iter().for_each(end);
     }
 }

@@ -88,46 +88,6 @@ impl RemoteTask for Gated {
     }
 }
 
-/// Fails or panics until its attempt is the given one.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Flaky {
-    pub key: String,
-    pub succeeds_at: u32,
-    pub panics: bool,
-}
-
-impl RemoteTask for Flaky {
-    const NAME: &'static str = "test.flaky";
-    type Output = u32;
-
-    fn run(self, cx: &TaskCx) -> Result<u32, TaskError> {
-        BOARD.start(&self.key);
-        assert!(!self.panics, "on purpose");
-        if cx.attempt() >= self.succeeds_at {
-            return Ok(cx.attempt());
-        }
-        Err(TaskError::new(format!("attempt {}", cx.attempt())))
-    }
-
-    fn options() -> TaskOptions {
-        TaskOptions::default()
-            .max_attempts(3)
-            .backoff(Duration::from_millis(1), Duration::from_millis(20))
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Text(pub String);
-
-impl RemoteTask for Text {
-    const NAME: &'static str = "test.text";
-    type Output = String;
-
-    fn run(self, _: &TaskCx) -> Result<String, TaskError> {
-        Ok(self.0.repeat(2))
-    }
-}
-
 /// Notes its start; not urgent unless submitted with other options.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Note(pub String);
