@@ -74,6 +74,7 @@ export function words(name) {
 
 /** The name of a worker without the name of its pool, which stands above it anyway. */
 export function shortWorker(name, pool) {
+  if (missing(name)) return NONE;
   return name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : name;
 }
 

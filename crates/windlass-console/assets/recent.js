@@ -87,7 +87,7 @@ function makeRow(task, pool, withMessage) {
       'tr',
       null,
       name,
-      el('td.is-code', { title: task.thread }, shortWorker(task.thread, pool)),
+      el('td.is-code', { title: task.thread ?? null }, shortWorker(task.thread, pool)),
       el('td.is-number', null, clock(task.ended_ms)),
       el('td.is-number', null, seconds(task.wait_seconds)),
       el('td.is-number', null, seconds(task.run_seconds)),

@@ -34,17 +34,26 @@ pub(crate) fn browse<T>(test: impl FnOnce(Page) -> T)
 where
     T: Future<Output = ()> + Send + 'static,
 {
-    let (Some(driver), Some(browser)) = (program(&["chromedriver"]), program(&["chromium", "chromium-browser", "google-chrome"])) else {
+    let (Some(driver), Some(browser)) = (
+        program(&["chromedriver"]),
+        program(&["chromium", "chromium-browser", "google-chrome"]),
+    ) else {
         eprintln!("left out: needs a browser; on Debian, apt-get install chromium chromium-driver");
         return;
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let driver = Driver::start(&driver);
         let client = driver.session(&browser).await;
         let session = client.session_id().await.unwrap().unwrap();
-        let page = Page::new(client.clone(), format!("{}/session/{session}/se/log", driver.address));
+        let page = Page::new(
+            client.clone(),
+            format!("{}/session/{session}/se/log", driver.address),
+        );
         let outcome = tokio::spawn(test(page)).await;
         // Ends the browser too, which would outlive its driver.
         client.close().await.unwrap();
@@ -85,13 +94,22 @@ impl Driver {
         let mut line = String::new();
         let port = loop {
             line.clear();
-            assert!(output.read_line(&mut line).unwrap() > 0, "chromedriver has ended");
-            let port = line.rsplit_once("on port ").and_then(|(_, rest)| rest.trim().trim_end_matches('.').parse::<u16>().ok());
+            assert!(
+                output.read_line(&mut line).unwrap() > 0,
+                "chromedriver has ended"
+            );
+            let port = line
+                .rsplit_once("successfully on port ")
+                .and_then(|(_, rest)| rest.trim().trim_end_matches('.').parse::<u16>().ok());
             if let Some(port) = port {
                 break port;
             }
         };
-        Self { process, address: format!("http://127.0.0.1:{port}"), _output: output }
+        Self {
+            process,
+            address: format!("http://127.0.0.1:{port}"),
+            _output: output,
+        }
     }
 
     async fn session(&self, browser: &PathBuf) -> Client {

@@ -22,7 +22,11 @@ impl Fixture {
         let registry = Registry::new();
         let monitor = Monitor::start(&registry).unwrap();
         let console = Some(console(&monitor, "127.0.0.1:0"));
-        Self { registry, monitor, console }
+        Self {
+            registry,
+            monitor,
+            console,
+        }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -60,7 +64,13 @@ impl Fixture {
 }
 
 fn console(monitor: &Monitor, address: &str) -> Console {
-    Console::builder().monitor(monitor).bind(address).token(TOKEN).announce(false).start().unwrap()
+    Console::builder()
+        .monitor(monitor)
+        .bind(address)
+        .token(TOKEN)
+        .announce(false)
+        .start()
+        .unwrap()
 }
 
 /// Submits a short task to each pool ten times a second, until it is dropped.
@@ -82,7 +92,10 @@ impl Load {
                 }
             }
         };
-        driver.schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(100), submit).unwrap();
+        // The task ends with its executor.
+        let _ = driver
+            .schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(100), submit)
+            .unwrap();
         Self { driver }
     }
 }

@@ -2,6 +2,10 @@
 
 use fantoccini::key::Key;
 use fantoccini::{Client, Locator};
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 /// How long something on the page may take to come true, in milliseconds.
@@ -38,7 +42,11 @@ impl Page {
              }};
              look();"
         );
-        let seen = self.client.execute_async(&script, Vec::new()).await.unwrap();
+        let seen = self
+            .client
+            .execute_async(&script, Vec::new())
+            .await
+            .unwrap();
         if seen != Value::Bool(true) {
             let shown = self.value("document.body.innerText").await;
             panic!("not within {PATIENCE} ms: {what}\nthe page shows: {shown}");
@@ -47,12 +55,17 @@ impl Page {
 
     /// Returns the value of an expression in JavaScript.
     pub(crate) async fn value(&self, expression: &str) -> Value {
-        self.client.execute(&format!("return ({expression})"), Vec::new()).await.unwrap()
+        self.client
+            .execute(&format!("return ({expression})"), Vec::new())
+            .await
+            .unwrap()
     }
 
     /// Returns the text of an element.
     pub(crate) async fn text(&self, selector: &str) -> String {
-        let value = self.value(&format!("document.querySelector({selector:?}).textContent")).await;
+        let value = self
+            .value(&format!("document.querySelector({selector:?}).textContent"))
+            .await;
         value.as_str().unwrap().to_owned()
     }
 
@@ -63,7 +76,11 @@ impl Page {
 
     /// Waits until an element is on the page and shown.
     pub(crate) async fn until_shown(&self, selector: &str) {
-        self.until(selector, &format!("document.querySelector({selector:?}).checkVisibility()")).await;
+        self.until(
+            selector,
+            &format!("document.querySelector({selector:?}).checkVisibility()"),
+        )
+        .await;
     }
 
     pub(crate) async fn click(&self, selector: &str) {
@@ -76,7 +93,14 @@ impl Page {
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
         self.until_shown(selector).await;
         let element = self.client.find(Locator::Css(selector)).await.unwrap();
-        element.send_keys(&format!("{}a{}{text}", char::from(Key::Control), char::from(Key::Null))).await.unwrap();
+        element
+            .send_keys(&format!(
+                "{}a{}{text}",
+                char::from(Key::Control),
+                char::from(Key::Null)
+            ))
+            .await
+            .unwrap();
     }
 
     /// Chooses a value of a list.
@@ -108,7 +132,11 @@ impl Page {
         self.click("#unlock").await;
         self.fill("#token", token).await;
         self.press(&char::from(Key::Enter).to_string()).await;
-        self.until("changes are unlocked", "document.querySelector('#unlock-word').textContent === 'Changes unlocked'").await;
+        self.until(
+            "changes are unlocked",
+            "document.querySelector('#unlock-word').textContent === 'Changes unlocked'",
+        )
+        .await;
     }
 
     /// Asserts that the page has logged no error and has asked nobody but the console for anything.
@@ -119,8 +147,7 @@ impl Page {
 
     /// Asserts that the page has logged no error but those that a test expects.
     pub(crate) async fn assert_no_error_but(&self, is_expected: impl Fn(&str) -> bool) {
-        let mut answer = ureq::post(&self.log).send(r#"{"type":"browser"}"#).unwrap();
-        let log: Value = serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap();
+        let log = self.log().await;
         let entries = log["value"].as_array().unwrap();
         let errors: Vec<_> = entries
             .iter()
@@ -130,11 +157,37 @@ impl Page {
         assert!(errors.is_empty(), "the browser logged: {errors:#?}");
     }
 
+    /// Returns what the browser has logged since it was asked last.
+    async fn log(&self) -> Value {
+        let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
+        let question = Full::<Bytes>::from(r#"{"type":"browser"}"#);
+        let request = Request::post(&self.log).body(question).unwrap();
+        let answer = client
+            .request(request)
+            .await
+            .unwrap()
+            .into_body()
+            .collect()
+            .await
+            .unwrap();
+        serde_json::from_slice(&answer.to_bytes()).unwrap()
+    }
+
     pub(crate) async fn assert_no_other_host(&self) {
         let asked = "performance.getEntriesByType('resource').map((entry) => entry.name)";
-        let foreign = self.value(&format!("{asked}.filter((name) => !name.startsWith(location.origin + '/'))")).await;
+        let foreign = self
+            .value(&format!(
+                "{asked}.filter((name) => !name.startsWith(location.origin + '/'))"
+            ))
+            .await;
         assert_eq!(foreign, Value::Array(Vec::new()), "asked of other hosts");
         // The list would be empty if it were not recorded.
-        assert!(self.value(&format!("{asked}.length")).await.as_u64().unwrap() > 10);
+        assert!(
+            self.value(&format!("{asked}.length"))
+                .await
+                .as_u64()
+                .unwrap()
+                > 10
+        );
     }
 }
