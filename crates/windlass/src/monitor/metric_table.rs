@@ -336,17 +336,14 @@ fn dropped(pool: &PoolView) -> Vec<(&'static str, u64)> {
     ]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the value of a metric")]
 const fn some(count: usize) -> Option<f64> {
     Some(number(count))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the value of a metric")]
 fn bound(count: Option<usize>) -> Option<f64> {
     Some(count.map_or(f64::INFINITY, number))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the value of a metric")]
 const fn seconds(time: Duration) -> Option<f64> {
     Some(time.as_secs_f64())
 }

@@ -44,7 +44,7 @@ impl RecentTasks {
             let age = now.duration_since(task.ended).unwrap_or_default();
             age < REMEMBERED
         });
-        self.slowest.sort_by(|one, other| other.run.cmp(&one.run));
+        self.slowest.sort_by_key(|task| std::cmp::Reverse(task.run));
         self.slowest.truncate(KEPT);
     }
 

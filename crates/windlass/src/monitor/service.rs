@@ -57,6 +57,17 @@ struct Handle {
     sampler: Sampler,
 }
 
+/// A reference that does not keep the thread running.
+#[cfg(feature = "metrics")]
+pub(super) struct WeakMonitor(std::sync::Weak<Handle>);
+
+#[cfg(feature = "metrics")]
+impl WeakMonitor {
+    pub(super) fn upgrade(&self) -> Option<Monitor> {
+        self.0.upgrade().map(Monitor)
+    }
+}
+
 impl Drop for Handle {
     fn drop(&mut self) {
         self.sampler.stop();
@@ -66,6 +77,12 @@ impl Drop for Handle {
 impl Monitor {
     pub(super) fn new(shared: Arc<Shared>, sampler: Sampler) -> Self {
         Self(Arc::new(Handle { shared, sampler }))
+    }
+
+    /// Returns a reference that does not keep the thread running.
+    #[cfg(feature = "metrics")]
+    pub(super) fn downgrade(&self) -> WeakMonitor {
+        WeakMonitor(Arc::downgrade(&self.0))
     }
 
     fn shared(&self) -> &Shared {

@@ -1,4 +1,4 @@
-//! The state of a monitor, and the sample that it takes once a second.
+//! The state of a monitor.
 
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
@@ -11,7 +11,7 @@ use super::snapshot::Snapshot;
 use super::thresholds::Thresholds;
 use super::track::Track;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::AtomicU64;
 use crate::sync::clock::Clock;
 
 /// The state of a monitor.
@@ -49,6 +49,12 @@ impl State {
 
     pub(super) fn known(&mut self, pool: &RegisteredPool) -> Option<&mut Track> {
         self.tracks.get_mut(&pool.number())
+    }
+
+    /// Forgets executors that are not among these.
+    pub(super) fn keep_only(&mut self, pools: &[RegisteredPool]) {
+        let is_listed = |number: &u64| pools.iter().any(|pool| pool.number() == *number);
+        self.tracks.retain(|number, _| is_listed(number));
     }
 
     pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
@@ -104,49 +110,6 @@ impl Shared {
         let pool = self.registry.get(name).ok_or(ChangeError::UnknownPool)?;
         let snapshot = self.call(|| pool.snapshot())?;
         Ok(self.with(|state| f(state.track(&pool, &snapshot, &self.thresholds), &snapshot)))
-    }
-
-    /// Takes a sample of all executors, and undoes what is to be undone by now.
-    pub(super) fn sample(&self) {
-        let pools = self.registry.pools();
-        for pool in &pools {
-            self.sample_one(pool);
-        }
-        self.with(|state| {
-            let is_listed = |number: &u64| pools.iter().any(|pool| pool.number() == *number);
-            state.tracks.retain(|number, _| is_listed(number));
-        });
-        self.revert_due(&pools);
-        self.samples.fetch_add(1, Ordering::Relaxed);
-        self.sinks.send(Event::Sampled);
-    }
-
-    fn sample_one(&self, pool: &RegisteredPool) {
-        // The settings are compared only if no change began or ended since they were read.
-        let version = self.with(|state| state.known(pool).map(|track| track.tuning.version));
-        if version.is_none() {
-            // From now on it keeps what is asked for below.
-            let _ = self.call(|| pool.call(|executor| executor.keep_records()));
-        }
-        let Ok(snapshot) = self.call(|| pool.snapshot()) else {
-            return;
-        };
-        let records = self.call(|| pool.call(|executor| executor.take_records()));
-        let now = self.now();
-        let (alerts, audit) = self.with(|state| {
-            let track = state.track(pool, &snapshot, &self.thresholds);
-            let alerts = track.sample(now, &snapshot, records.unwrap_or_default());
-            let tuning = &mut track.tuning;
-            let is_current = version == Some(tuning.version) && !tuning.is_busy;
-            let changed = is_current
-                .then(|| tuning.observe(pool.name(), now.1, &snapshot.settings))
-                .flatten();
-            (alerts, changed.map(|entry| state.audit.add(entry)))
-        });
-        for alert in alerts {
-            self.sinks.send(Event::Alert(alert));
-        }
-        self.tell(audit);
     }
 
     /// Adds an entry to the audit, and tells others.

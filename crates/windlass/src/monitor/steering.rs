@@ -75,7 +75,7 @@ impl Shared {
         Ok((busy, snapshot.settings))
     }
 
-    fn find(&self, name: &str) -> Result<RegisteredPool, ChangeError> {
+    fn registered(&self, name: &str) -> Result<RegisteredPool, ChangeError> {
         self.registry.get(name).ok_or(ChangeError::UnknownPool)
     }
 
@@ -85,17 +85,17 @@ impl Shared {
         change: &Change,
         options: &ChangeOptions,
     ) -> Result<Changed, ChangeError> {
-        let pool = self.find(name)?;
+        let pool = self.registered(name)?;
         let (_busy, settings) = self.begin(&pool)?;
         let version = self.version(&pool);
         if options.version.is_some_and(|expected| expected != version) {
             return Err(ChangeError::Conflict { version });
         }
         let changes = self.planned(&pool, change, &settings)?;
+        let mut warnings = self.call(|| pool.call(|executor| executor.check(change)))??;
         if !options.force {
             check_factor(&changes)?;
         }
-        let mut warnings = self.call(|| pool.call(|executor| executor.check(change)))??;
         warnings.extend(processor_warning(change));
         if options.dry_run || changes.is_empty() {
             return Ok(Changed {
@@ -213,7 +213,7 @@ impl Shared {
     }
 
     pub(super) fn confirm(&self, name: &str, actor: Option<&str>) -> Result<u64, ChangeError> {
-        let pool = self.find(name)?;
+        let pool = self.registered(name)?;
         let confirmed = self.with(|state| {
             let tuning = &mut state.known(&pool)?.tuning;
             let change = tuning.last_change.as_mut()?;
@@ -233,7 +233,7 @@ impl Shared {
     }
 
     pub(super) fn revert(&self, name: &str, actor: Option<&str>) -> Result<Changed, ChangeError> {
-        self.revert_pool(&self.find(name)?, actor, |_| true)
+        self.revert_pool(&self.registered(name)?, actor, |_| true)
     }
 
     /// Undoes the last change, if it is one that is to be undone.
@@ -300,7 +300,7 @@ impl Shared {
         actor: Option<&str>,
         run: impl FnOnce(&dyn Monitored) -> Result<R, ChangeError>,
     ) -> Result<R, ChangeError> {
-        let pool = self.find(name)?;
+        let pool = self.registered(name)?;
         let (_busy, _) = self.begin(&pool)?;
         let result = self.call(|| pool.call(run))??;
         let request = Request {

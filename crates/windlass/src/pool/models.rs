@@ -287,7 +287,7 @@ mod large {
 
 /// The pool is paused for much longer than a model lasts: only the resumption lets the task run.
 ///
-/// WL-290
+/// WL-420
 #[test]
 fn a_task_that_is_queued_during_a_pause_runs_after_it() {
     model(|| {
@@ -308,7 +308,7 @@ fn a_task_that_is_queued_during_a_pause_runs_after_it() {
     });
 }
 
-/// WL-290
+/// WL-420
 #[test]
 fn a_shutdown_ends_a_pause() {
     model(|| {

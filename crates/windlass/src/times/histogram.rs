@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(histogram.quantile(0.5), Some(Duration::from_secs(20)));
     }
 
-    /// WL-270
+    /// WL-400
     #[test]
     fn the_difference_of_two_snapshots_is_what_was_added_between_them() {
         let buckets = Buckets::default();

@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// WL-281
+    /// WL-411
     #[test]
     fn nothing_is_recorded_before_somebody_asks_and_then_the_slowest_are() {
         let records = Records::default();
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(records.take().len(), 1);
     }
 
-    /// WL-281
+    /// WL-411
     #[test]
     fn the_last_failed_tasks_are_kept() {
         let records = Records::default();
