@@ -72,7 +72,7 @@ impl fmt::Display for Short {
         let seconds = self.0.as_secs_f64();
         let whole = self.0.as_secs();
         match seconds {
-            s if s == 0.0 => f.pad("0 s"),
+            0.0 => f.pad("0 s"),
             s if s < 1e-6 => f.pad(&format!("{} ns", self.0.as_nanos())),
             s if s < 1e-3 => f.pad(&format!("{} us", digits(s * 1e6))),
             s if s < 1.0 => f.pad(&format!("{} ms", digits(s * 1e3))),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use support::{wait_for_file, wait_until};
+use support::{stdout, wait_for_file, wait_until, windlass};
 
 /// The program on a pseudo-terminal, and what it has shown so far.
 struct Terminal {
@@ -185,11 +185,17 @@ fn top_shows_pools_and_keys_tune_them() {
         top.wait_to_see(text);
     }
     let mut keys = top.master.take_writer().unwrap();
-    // The pools are sorted by name: web is the last.
-    keys.write_all(b"jjj").unwrap();
-    top.wait_to_see("policy abort");
-    keys.write_all(b"+").unwrap();
-    top.wait_to_see("4 -> 5");
+    // The pools are sorted by name: web is the last. The screen is drawn by its differences, so the
+    // console is asked what the key has done.
+    keys.write_all(b"jjj+").unwrap();
+    wait_until("the key has changed the pool", || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let output = windlass()
+            .args(["pools", "web", "-A", &address])
+            .output()
+            .unwrap();
+        stdout(&output).contains("core 5, max 8")
+    });
     keys.write_all(b"q").unwrap();
     let (code, shown) = top.end();
     assert_eq!(code, 0, "{shown}");

@@ -75,7 +75,7 @@ fn table(overview: &Overview) -> String {
             pool.name,
             pool.kind,
             format!("{}/{}", pool.threads.active, pool.threads.size),
-            pool.threads.max,
+            pool.threads.shown_max(),
             pool.rates.completed,
             p99(pool.wait),
             p99(pool.run),
@@ -115,7 +115,10 @@ fn describe(pool: &Pool) -> String {
     let _ = writeln!(
         text,
         "threads   {} active of {}, core {}, max {}",
-        threads.active, threads.size, threads.core, threads.max
+        threads.active,
+        threads.size,
+        threads.core,
+        threads.shown_max()
     );
     let capacity = pool
         .queue

@@ -42,7 +42,8 @@ pub(crate) struct Threads {
     pub(crate) size: u64,
     pub(crate) active: u64,
     pub(crate) core: u64,
-    pub(crate) max: u64,
+    /// A scheduled pool has none.
+    pub(crate) max: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -130,6 +131,14 @@ pub(crate) struct FieldChange {
     pub(crate) field: String,
     pub(crate) old: serde_json::Value,
     pub(crate) new: serde_json::Value,
+}
+
+impl Threads {
+    /// The threads at most, or a dash.
+    pub(crate) fn shown_max(&self) -> String {
+        self.max
+            .map_or_else(|| "-".to_owned(), |max| max.to_string())
+    }
 }
 
 impl Pool {

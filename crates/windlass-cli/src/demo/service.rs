@@ -13,7 +13,7 @@ use windlass::forkjoin;
 use windlass::interrupt;
 use windlass::pool::{AbortPolicy, CallerRunsPolicy};
 use windlass::prelude::*;
-use windlass::queue::LinkedBlockingQueue;
+use windlass::queue::ResizableBlockingQueue;
 
 /// The service. A clone is the same service.
 #[derive(Debug, Clone)]
@@ -33,14 +33,14 @@ impl Service {
             .name("web")
             .core_pool_size(4)
             .maximum_pool_size(8)
-            .work_queue(LinkedBlockingQueue::with_capacity(200)?)
+            .work_queue(ResizableBlockingQueue::with_capacity(200)?)
             .rejection_handler(AbortPolicy)
             .build()?;
         let thumbnails = ThreadPoolExecutor::builder()
             .name("thumbnails")
             .core_pool_size(2)
             .maximum_pool_size(2)
-            .work_queue(LinkedBlockingQueue::with_capacity(64)?)
+            .work_queue(ResizableBlockingQueue::with_capacity(64)?)
             .rejection_handler(CallerRunsPolicy)
             .build()?;
         let housekeeping = ScheduledThreadPoolExecutor::builder()
@@ -72,7 +72,10 @@ impl Service {
         ];
         for (name, every, takes) in plan {
             let every = Duration::from_millis(every);
-            let task = move || drop(interrupt::sleep(Duration::from_millis(takes)));
+            let task = move || {
+                // Its interrupt ends it early, which is as good an end as any.
+                let _ = interrupt::sleep(Duration::from_millis(takes));
+            };
             // The schedule goes on though nobody holds its handle.
             drop(
                 self.housekeeping
@@ -99,7 +102,7 @@ impl Service {
 
     fn answer(&self, number: u64, path: &str) {
         // The database takes its time; now and then a long time.
-        let takes = if number % 97 == 0 {
+        let takes = if number.is_multiple_of(97) {
             250
         } else {
             4 + number % 17
@@ -121,7 +124,9 @@ impl Service {
                 }
             }
             "POST /photos" => {
-                let thumbnail = move || drop(std::hint::black_box(shrink(number)));
+                let thumbnail = move || {
+                    std::hint::black_box(shrink(number));
+                };
                 let _ = self.thumbnails.task().name("thumbnail").execute(thumbnail);
             }
             _ => {}
@@ -134,7 +139,7 @@ fn count(documents: &[u64], number: u64) -> usize {
     if documents.len() <= 20_000 {
         return documents
             .iter()
-            .filter(|document| (**document ^ number) % 1000 == 0)
+            .filter(|document| (**document ^ number).is_multiple_of(1000))
             .count();
     }
     let (left, right) = documents.split_at(documents.len() / 2);

@@ -207,7 +207,10 @@ fn inputs(
         (Some(_), Some(_)) => Err(
             Failure::usage("inputs are given twice: after ::: and with -a").hint("use one of them"),
         ),
-        (Some(arguments), None) => Ok(Inputs::Arguments(arguments.to_vec().into_iter())),
+        (Some(arguments), None) => {
+            let arguments: Vec<_> = arguments.into();
+            Ok(Inputs::Arguments(arguments.into_iter()))
+        }
         (None, file) => {
             let file = file.as_deref().unwrap_or_else(|| Path::new("-"));
             if file == Path::new("-") && std::io::stdin().is_terminal() {

@@ -1,12 +1,12 @@
 //! The journal of a run: what has ended and how, so that an interrupted run can go on.
 //!
 //! A text file. Its first line names the format and the command; each other line is a job that has
-//! ended, with tabs between the fields:
+//! ended, with tabs between the fields (here spaces):
 //!
 //! ```text
 //! windlass-journal 1 8c3f2e0b5a7d9c11
-//! 1	ok	1	0.002031	cbf29ce484222325	a.log
-//! 3	exit:2	3	1.200455	af63dc4c8601ec8c	c.log
+//! 1 ok 1 0.002031 cbf29ce484222325 a.log
+//! 3 exit:2 3 1.200455 af63dc4c8601ec8c c.log
 //! ```
 //!
 //! number of the input, outcome, attempts, seconds of the last one, hash of the input, the input. A

@@ -87,8 +87,14 @@ impl App {
         let request = match key {
             '+' | '=' => Self::grow(&pool, pool.threads.core + 1),
             '-' if pool.threads.core > 0 => Self::grow(&pool, pool.threads.core - 1),
-            '>' => Self::change(&pool, "max", pool.threads.max + 1),
-            '<' if pool.threads.max > 1 => Self::change(&pool, "max", pool.threads.max - 1),
+            '>' => pool
+                .threads
+                .max
+                .and_then(|max| Self::change(&pool, "max", max + 1)),
+            '<' => pool
+                .threads
+                .max
+                .and_then(|max| Self::change(&pool, "max", max.saturating_sub(1).max(1))),
             ']' => pool
                 .config
                 .capacity
@@ -130,7 +136,7 @@ impl App {
         }
         let mut request = Self::change(pool, "core", core)?;
         if let Request::Change { body, .. } = &mut request
-            && core > pool.threads.max
+            && pool.threads.max.is_some_and(|max| core > max)
         {
             body["max"] = core.into();
         }

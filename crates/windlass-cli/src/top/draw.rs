@@ -114,8 +114,13 @@ fn row(pool: &Pool) -> Row<'static> {
     Row::new([
         pool.name.clone(),
         state.to_owned(),
-        format!("{}/{} ({})", threads.active, threads.size, threads.max),
-        bar(threads.active, threads.max),
+        format!(
+            "{}/{} ({})",
+            threads.active,
+            threads.size,
+            threads.shown_max()
+        ),
+        bar(threads.active, threads.max.unwrap_or(threads.core)),
         queue,
         format!("{:.1}", pool.rates.completed),
         pool.wait.map_or_else(String::new, |q| time(q.p99)),
@@ -155,7 +160,7 @@ fn details(frame: &mut Frame<'_>, app: &App, pool: &Pool, area: Rect) {
         Line::from(format!(
             "core {}  max {}  policy {}  failed {}",
             pool.threads.core,
-            pool.threads.max,
+            pool.threads.shown_max(),
             pool.config.policy.as_deref().unwrap_or("-"),
             pool.tasks.failed
         )),
