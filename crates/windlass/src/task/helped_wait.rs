@@ -30,15 +30,16 @@ struct Local {
     helpers: Vec<Arc<dyn WaitHelper>>,
     /// The tasks that it runs in place, the innermost last.
     in_place: Vec<TaskName>,
-    /// Whether its wait is in the graph.
-    is_entered: bool,
+    /// How many of the helpers know that it is blocked, while its wait is in the graph; else zero. A helper
+    /// that comes later, for a task that it runs in place, has not been told.
+    blocked: usize,
 }
 
 impl Local {
     const NEW: Self = Self {
         helpers: Vec::new(),
         in_place: Vec::new(),
-        is_entered: false,
+        blocked: 0,
     };
 
     /// Runs `f` with the data of the current thread; `None` while its locals are being dropped.
@@ -79,14 +80,13 @@ pub(crate) fn run_in_place<R>(task: Option<TaskName>, f: impl FnOnce() -> R) -> 
     let begun = Local::with(|local| {
         let outer_tasks = local.in_place.len();
         local.in_place.extend(task);
-        let was_entered = std::mem::take(&mut local.is_entered);
-        (outer_tasks, was_entered.then(|| local.helpers.clone()))
+        let blocked = std::mem::take(&mut local.blocked);
+        (outer_tasks, local.helpers[..blocked].to_vec())
     });
     let (outer_tasks, blocked) = begun.unwrap_or_default();
-    if blocked.is_some() {
+    if !blocked.is_empty() {
         ThreadContext::with_current(|me| waits().leave(me));
     }
-    let blocked = blocked.unwrap_or_default();
     let end = End {
         outer_tasks,
         blocked,
@@ -358,7 +358,7 @@ impl<'a> Helpers<'a> {
             return Ok(());
         }
         let entry = Local::with(|local| {
-            let enters = !std::mem::replace(&mut local.is_entered, true);
+            let enters = std::mem::replace(&mut local.blocked, self.count) == 0;
             enters.then(|| (local.in_place.clone(), local.helpers.clone()))
         });
         let Some((in_place, helpers)) = entry.flatten() else {
@@ -374,7 +374,7 @@ impl<'a> Helpers<'a> {
             report: None,
         });
         if entered.is_err() {
-            Local::with(|local| local.is_entered = false);
+            Local::with(|local| local.blocked = 0);
         } else if is_stalled {
             // With this wait, an executor has no thread left that would take what others wait for.
             wake_waiters();
@@ -383,8 +383,8 @@ impl<'a> Helpers<'a> {
     }
 
     fn leave(&self, me: &ThreadContext) {
-        let was_entered = Local::with(|local| std::mem::take(&mut local.is_entered));
-        if was_entered == Some(true) {
+        let blocked = Local::with(|local| std::mem::take(&mut local.blocked));
+        if blocked.is_some_and(|blocked| blocked > 0) {
             waits().leave(me);
         }
     }
