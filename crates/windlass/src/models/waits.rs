@@ -87,6 +87,32 @@ fn pools_of_one_worker_whose_tasks_wait_for_each_others_tasks() {
     });
 }
 
+/// The worker of the second pool waits for the task of the first, which waits for one that is queued behind
+/// the second's: whoever waits first, the first pool's worker runs that one.
+#[test]
+fn the_last_worker_of_a_pool_to_wait_tells_who_waits_for_its_queue() {
+    model(|| {
+        let (first, second) = (fixed(1).build().unwrap(), fixed(1).build().unwrap());
+        let meeting = Rendezvous::of(2);
+        let theirs = (second.clone(), Arc::clone(&meeting));
+        let outer = first.submit(move || {
+            // The second pool's worker is busy now, and takes nothing out of its queue.
+            theirs.1.arrive();
+            theirs.0.submit(|| 1).unwrap().join().unwrap()
+        });
+        let outer = outer.unwrap().share();
+        let awaited = outer.clone();
+        let waits = second.submit(move || {
+            meeting.arrive();
+            awaited.join().unwrap() + 1
+        });
+        assert_eq!(waits.unwrap().join().unwrap(), 2);
+        assert_eq!(outer.join().unwrap(), 1);
+        close(&first, 1);
+        close(&second, 2);
+    });
+}
+
 #[test]
 fn a_spare_runs_what_the_worker_waits_for_indirectly() {
     model(|| {

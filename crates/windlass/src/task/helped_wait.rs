@@ -364,7 +364,7 @@ impl<'a> Helpers<'a> {
         let Some((in_place, helpers)) = entry.flatten() else {
             return Ok(());
         };
-        let is_stalled = helpers.iter().any(|helper| helper.is_stalled());
+        let own = helpers.clone();
         let entered = waits().enter(Wait {
             thread: Arc::clone(me),
             awaited: awaited(),
@@ -375,8 +375,10 @@ impl<'a> Helpers<'a> {
         });
         if entered.is_err() {
             Local::with(|local| local.blocked = 0);
-        } else if is_stalled {
-            // With this wait, an executor has no thread left that would take what others wait for.
+        } else if own.iter().any(|helper| helper.is_stalled()) {
+            // With this wait, an executor has no thread left that would take what others wait for. Read after
+            // the wait was entered: who entered earlier has not found this executor among those that wait,
+            // and had queued before what it waits for.
             wake_waiters();
         }
         entered
