@@ -121,7 +121,7 @@ pub struct ThreadFigures {
     pub core: usize,
     /// The most threads there may be; of a fork-join pool the parallelism.
     pub max: usize,
-    /// The most threads there were.
+    /// The most threads there were; of a fork-join pool those that there are.
     pub largest: usize,
     /// Threads that wait for another task inside a task.
     pub waiting: usize,

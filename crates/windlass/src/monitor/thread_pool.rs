@@ -73,7 +73,7 @@ impl Monitored for ObservedPool {
         };
         let mut snapshot = Snapshot::new(kind);
         snapshot.state = stats.state;
-        snapshot.settings = self.settings(&stats, tunable);
+        snapshot.settings = self.settings(tunable);
         snapshot.queue = self.queue(&stats);
         snapshot.tasks = self.tasks(&stats);
         snapshot.threads = self.thread_figures(&stats);
@@ -170,7 +170,7 @@ impl ObservedPool {
         tunable
     }
 
-    fn settings(&self, stats: &PoolStats, tunable: Vec<Field>) -> PoolSettings {
+    fn settings(&self, tunable: Vec<Field>) -> PoolSettings {
         let settings = self.shared.settings.snapshot();
         let policy = self.shared.handler.with(Arc::clone);
         PoolSettings {
@@ -178,7 +178,7 @@ impl ObservedPool {
             max: Some(settings.maximum),
             keep_alive: Some(settings.keep_alive),
             allow_core_timeout: Some(settings.core_timeout),
-            capacity: capacity(stats),
+            capacity: self.shared.queue.capacity(),
             policy: Some(Arc::from(policy.name())),
             parallelism: None,
             tunable,
@@ -189,7 +189,7 @@ impl ObservedPool {
         let age = self.shared.queue_age();
         QueueFigures {
             len: stats.queue_len,
-            capacity: capacity(stats),
+            capacity: self.shared.queue.capacity(),
             remaining: stats.queue_remaining_capacity,
             oldest: age.map(|age| age.age),
             oldest_is_exact: age.is_some_and(|age| age.is_exact),
@@ -237,12 +237,6 @@ impl ObservedPool {
             dropped,
         }
     }
-}
-
-/// Returns how many tasks the queue holds at most.
-fn capacity(stats: &PoolStats) -> Option<usize> {
-    let remaining = stats.queue_remaining_capacity?;
-    Some(remaining.saturating_add(stats.queue_len))
 }
 
 fn patch(change: &Change, policy: Option<Arc<dyn RejectedExecutionHandler>>) -> Patch {

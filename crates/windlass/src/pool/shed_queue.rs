@@ -127,6 +127,10 @@ impl BlockingQueue<Task> for ShedQueue {
         self.inner.remaining_capacity()
     }
 
+    fn capacity(&self) -> Option<usize> {
+        self.inner.capacity()
+    }
+
     fn is_empty(&self) -> bool {
         self.inner.is_empty()
     }

@@ -126,6 +126,15 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
     /// Returns how many more elements there is room for; `None` if there is no bound.
     fn remaining_capacity(&self) -> Option<usize>;
 
+    /// Returns how many elements there is room for in all; `None` if there is no bound.
+    ///
+    /// By default this is the sum of two figures that are not read at once: exact only while nobody uses the
+    /// queue. All queues of this library return it exactly.
+    fn capacity(&self) -> Option<usize> {
+        let room = self.remaining_capacity()?;
+        Some(room.saturating_add(self.len()))
+    }
+
     /// Returns whether nothing is queued.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -222,6 +231,10 @@ impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
 
     fn remaining_capacity(&self) -> Option<usize> {
         (**self).remaining_capacity()
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        (**self).capacity()
     }
 
     fn is_empty(&self) -> bool {

@@ -377,3 +377,25 @@ fn commands_are_carried_out_and_recorded() {
     ];
     assert_eq!(actions, expected);
 }
+
+/// The capacity is read while tasks come and go.
+///
+/// WL-418
+#[test]
+fn load_does_not_look_like_a_change_of_settings() {
+    let watched = Watched::new();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                drop(watched.pool.execute(|| ()));
+            }
+        });
+        for _ in 0..2_000 {
+            watched.monitor.sample();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(watched.monitor.audit(), []);
+    assert_eq!(watched.view().version, 1);
+}

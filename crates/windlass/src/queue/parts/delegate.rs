@@ -91,6 +91,11 @@ macro_rules! delegate_queue {
                 ($inner).remaining_capacity()
             }
 
+            fn capacity(&self) -> Option<usize> {
+                let $queue = self;
+                ($inner).capacity()
+            }
+
             fn set_capacity(
                 &self,
                 capacity: usize,

@@ -85,6 +85,10 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
         self.in_order(Self::published_room)
     }
 
+    fn capacity(&self) -> Option<usize> {
+        self.with(|state| (state.items.discipline.capacity(), ()))
+    }
+
     fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
         self.with(|state| {
             let former = state.items.discipline.set_capacity(capacity);

@@ -121,6 +121,11 @@ impl<S: Sequence<Item: Send> + Send> BlockingQueue<S::Item> for TwoLockQueue<S> 
         (capacity != UNBOUNDED).then(|| capacity.saturating_sub(len))
     }
 
+    fn capacity(&self) -> Option<usize> {
+        let capacity = self.tail.capacity.load(Ordering::Relaxed);
+        (capacity != UNBOUNDED).then_some(capacity)
+    }
+
     fn set_capacity(&self, capacity: usize) -> Result<Option<usize>, CapacityError> {
         match (self.capacity_mode, capacity) {
             (CapacityMode::Fixed, _) => return Err(CapacityError::NotResizable),
