@@ -231,7 +231,7 @@ export class Chart {
           )
           .sort((a, b) => a - b),
       });
-    return [{ ...ink, size: 26, gap: 4, space: 80, values: time }, y];
+    return [{ ...ink, size: 26, gap: 4, space: 60, values: time }, y];
   }
 }
 

@@ -92,10 +92,11 @@ impl Load {
                 }
             }
         };
-        // The task ends with its executor.
-        let _ = driver
+        let periodic = driver
             .schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(100), submit)
             .unwrap();
+        // Without its handle, the task ends with its executor.
+        drop(periodic);
         Self { driver }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Where either is missing, the tests are left out and say so.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod driver;
 mod fixture;
 mod page;
