@@ -97,7 +97,7 @@ fn read_events(console: &Console) -> Result<thread::JoinHandle<()>, Box<dyn Erro
     // The first line of the answer: the client is there before the measurement begins.
     lines.next().transpose()?;
     Ok(thread::spawn(move || {
-        lines.map_while(Result::ok).for_each(drop)
+        lines.map_while(Result::ok).for_each(drop);
     }))
 }
 
