@@ -1,7 +1,5 @@
 //! What the program parses, on random input.
 
-#![expect(clippy::unwrap_used, reason = "tests may panic")]
-
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::process::Command;

@@ -31,6 +31,9 @@ fn fixed(threads: usize, queue: Option<usize>, policy: OnSaturation) -> PoolMode
     }
 }
 
+/// One number of a simulation.
+type Figure = fn(&Figures) -> f64;
+
 /// Simulates with several seeds.
 fn simulations(pool: &PoolModel, load: &Load) -> Vec<Figures> {
     (1..=10)
@@ -39,7 +42,7 @@ fn simulations(pool: &PoolModel, load: &Load) -> Vec<Figures> {
 }
 
 /// Returns the mean of a figure, and three times the error of that mean.
-fn noise(simulations: &[Figures], of: fn(&Figures) -> f64) -> (f64, f64) {
+fn noise(simulations: &[Figures], of: Figure) -> (f64, f64) {
     let count = simulations.len() as f64;
     let mean = simulations.iter().map(of).sum::<f64>() / count;
     let squares = simulations
@@ -51,7 +54,7 @@ fn noise(simulations: &[Figures], of: fn(&Figures) -> f64) -> (f64, f64) {
 
 /// Fails unless the simulation agrees with the theory within its noise, which has to be small itself.
 fn agree(pool: &PoolModel, load: &Load, theory: Theory) {
-    let figures: [(&str, fn(&Figures) -> f64, f64); 3] = [
+    let figures: [(&str, Figure, f64); 3] = [
         ("mean wait", |figures| figures.wait.mean, theory.mean_wait),
         (
             "share that waits",
