@@ -11,6 +11,7 @@ mod limits;
 mod page;
 mod random_requests;
 mod remote;
+mod scrape;
 mod start;
 mod tuning;
 #[cfg(feature = "webhook")]

@@ -153,7 +153,9 @@ impl Shared {
     /// Returns whether there is at least one task for each worker, and another worker may be
     /// started.
     fn all_are_busy(&self, workers: usize) -> bool {
-        let busy = self.roster.snapshot().active + self.queue.len();
+        let workers_now = self.roster.snapshot();
+        // A worker that was created for a task and has not begun it is not free either.
+        let busy = workers_now.active + workers_now.starting + self.queue.len();
         workers < self.settings.maximum() && busy >= workers
     }
 
