@@ -125,9 +125,10 @@ impl<T: Send + 'static> ForkHandle<T> {
         }
         let header = self.handle.head().header();
         let name = header.shared_name();
-        let run = local.stopwatch.begin_by_handle(header.id(), name);
-        local.run_nested(header.id(), run, || {
-            local.count(run, self.handle.run_here());
+        let id = header.id();
+        let run = local.stopwatch.begin_by_handle(id, name);
+        local.run_nested(id, run, || {
+            local.count(id, run, self.handle.run_here());
         });
     }
 }

@@ -483,10 +483,10 @@ impl Local {
                 if self.context.take_interrupt() {
                     self.interrupt_if_stopping();
                 }
-                let run = self.stopwatch.begin(&task);
-                let _shown = self.show(task.id(), run);
+                let (id, run) = (task.id(), self.stopwatch.begin(&task));
+                let _shown = self.show(id, run);
                 match &self.shared.config.hooks {
-                    None => self.count(run, task.run_at_top()),
+                    None => self.count(id, run, task.run_at_top()),
                     Some(hooks) => self.run_hooked(run, task, hooks),
                 }
             }
@@ -519,21 +519,21 @@ impl Local {
 
     /// Counts a task that has ended here.
     #[inline]
-    pub(super) fn count(&self, run: BegunRun, outcome: RunOutcome) {
+    pub(super) fn count(&self, id: TaskId, run: BegunRun, outcome: RunOutcome) {
         match &outcome {
             RunOutcome::Completed => {}
             RunOutcome::Skipped => self.stopwatch.skip(run),
-            RunOutcome::Failed(failure) => self.record_failure(run, failure),
+            RunOutcome::Failed(failure) => self.record_failure(id, run, failure),
         }
         self.worker.tasks.count(outcome);
     }
 
     /// Records a task that has failed, if somebody wants to know.
     #[cold]
-    fn record_failure(&self, run: BegunRun, failure: &Failure) {
+    fn record_failure(&self, id: TaskId, run: BegunRun, failure: &Failure) {
         let records = &self.shared.tracker.records;
         if records.is_kept() {
-            let record = self.stopwatch.describe(run, Ending::of(failure));
+            let record = self.stopwatch.describe(run, id, Ending::of(failure));
             records.add_failed(record.with_message(failure));
         }
     }
@@ -541,6 +541,7 @@ impl Local {
     /// Runs a task between the hooks of the pool; no panic leaves this function.
     #[cold]
     fn run_hooked(&self, run: BegunRun, task: Task, hooks: &PoolHooks) {
+        let id = task.id();
         let ended = run_hooked(&mut Some(task), &*hooks.hooks, hooks.takes_times);
         if matches!(ended, RunEnd::Skipped) {
             self.stopwatch.skip(run);
@@ -549,13 +550,13 @@ impl Local {
         match ended {
             RunEnd::Ended | RunEnd::Skipped => {}
             RunEnd::Failed(failure) => {
-                self.record_failure(run, &failure);
+                self.record_failure(id, run, &failure);
                 // This may be the last reference, and the drop of its payload may panic.
                 discard(failure);
             }
             RunEnd::Panicked { failure, by } => {
                 if by == Panicked::Task {
-                    self.record_failure(run, &failure);
+                    self.record_failure(id, run, &failure);
                 }
                 self.shared.report(failure);
             }
@@ -567,9 +568,9 @@ impl Local {
         match work {
             Work::Job(job) => self.run_job(job),
             Work::Task(task, _) => {
-                let run = self.stopwatch.begin(&task);
-                self.run_nested(task.id(), run, || match &self.shared.config.hooks {
-                    None => self.count(run, task.run_inside()),
+                let (id, run) = (task.id(), self.stopwatch.begin(&task));
+                self.run_nested(id, run, || match &self.shared.config.hooks {
+                    None => self.count(id, run, task.run_inside()),
                     Some(hooks) => suspended(|| self.run_hooked(run, task, hooks)),
                 });
             }

@@ -81,6 +81,7 @@ fn run_task(
     let Some(next) = task.as_ref() else {
         return Ok(pool.retirements());
     };
+    let id = next.id();
     let begun = stopwatch.begin(next);
     let ended = match &pool.options.hooks {
         None => run_plain(task),
@@ -91,7 +92,7 @@ fn run_task(
     match ended {
         RunEnd::Ended => {}
         unsuccessful => {
-            let describe = |ending| stopwatch.describe(begun, ending);
+            let describe = |ending| stopwatch.describe(begun, id, ending);
             handle_failure(pool, me, unsuccessful, describe)?;
         }
     }

@@ -47,6 +47,7 @@ struct Timing {
 /// The start of a run that is timed.
 #[derive(Debug)]
 struct Timed {
+    id: TaskId,
     /// As a timestamp.
     start: u64,
     /// How many tasks it stands for.
@@ -59,11 +60,10 @@ struct Timed {
     is_skipped: bool,
 }
 
-/// A run that has begun.
+/// A run that has begun. Two bytes, so that it stays in a register: it is kept during the run of every task.
 #[derive(Debug, Clone, Copy)]
 #[must_use = "the run has to be ended"]
 pub(crate) struct BegunRun {
-    id: TaskId,
     is_timed: bool,
     /// Whether it is what the worker does: it is not inside another one.
     is_outermost: bool,
@@ -121,7 +121,7 @@ impl Stopwatch {
         }
         let weight = self.sampler.weight(id);
         if let Some(weight) = weight {
-            let start = self.start(name, weight, queued());
+            let start = self.start((id, name), weight, queued());
             if is_outermost {
                 self.activity.set_since(start);
             }
@@ -130,7 +130,6 @@ impl Stopwatch {
             self.activity.begin(id);
         }
         BegunRun {
-            id,
             is_timed: weight.is_some(),
             is_outermost,
         }
@@ -162,11 +161,12 @@ impl Stopwatch {
 
     /// Reads the clock, and keeps it as the start of a run; returns it.
     #[cold]
-    fn start(&self, name: Option<&Arc<str>>, weight: u64, queued: Queued) -> u64 {
+    fn start(&self, (id, name): (TaskId, Option<&Arc<str>>), weight: u64, queued: Queued) -> u64 {
         let start = nanos(self.clock.now());
         let mut timing = self.timing.borrow_mut();
         let cpu = timing.read_cpu(start);
         timing.runs.push(Timed {
+            id,
             start,
             weight,
             wait: queued.map(|(queued, picked)| Sample {
@@ -191,7 +191,7 @@ impl Stopwatch {
             timing.record(&run, now);
             let ran = now.saturating_sub(run.start);
             if timing.records.wants(ran) {
-                let mut slow = self.record_of(begun, ended, Ending::Ok);
+                let mut slow = self.record_of(begun, run.id, ended, Ending::Ok);
                 slow.set_times(ran, run.wait);
                 timing.records.add_slow(slow);
             }
@@ -208,9 +208,9 @@ impl Stopwatch {
 
     /// Describes a task that has failed; its run has just ended, or is about to.
     #[cold]
-    pub(crate) fn describe(&self, run: BegunRun, ending: Ending) -> TaskRecord {
+    pub(crate) fn describe(&self, run: BegunRun, id: TaskId, ending: Ending) -> TaskRecord {
         let ended = self.clock.now();
-        let mut record = self.record_of(run, ended, ending);
+        let mut record = self.record_of(run, id, ended, ending);
         let timing = self.timing.borrow();
         if run.is_timed {
             let open = timing.runs.last();
@@ -222,8 +222,8 @@ impl Stopwatch {
         record
     }
 
-    fn record_of(&self, run: BegunRun, ended: Instant, ending: Ending) -> TaskRecord {
-        let mut record = TaskRecord::new(run.id, ended, ending);
+    fn record_of(&self, run: BegunRun, id: TaskId, ended: Instant, ending: Ending) -> TaskRecord {
+        let mut record = TaskRecord::new(id, ended, ending);
         record.name = run.is_outermost.then(|| self.activity.name()).flatten();
         record.thread = thread::current().name().map(Arc::from);
         record
