@@ -23,11 +23,20 @@ fn live() -> usize {
 
 /// Checks that `burst`, which queues tasks and lets them run after it was told how much is live, leaves
 /// little behind.
-fn assert_gives_back(name: &str, burst: impl Fn(&dyn Fn())) {
-    let before = live();
-    burst(&|| assert!(live() - before > 2_000_000, "{name}: {}", live() - before));
-    let stays = live().saturating_sub(before);
-    assert!(stays < MAY_STAY, "{name} keeps {stays} bytes");
+///
+/// The least of a few bursts counts: in one of them a worker creates its histograms, once, when it first
+/// times a run. What a burst leaves behind it leaves each time.
+fn assert_gives_back(name: &str, burst: impl Fn(&(dyn Fn() + Sync))) {
+    let stays = (0..3).map(|_| {
+        let before = live();
+        burst(&|| {
+            let taken = live().saturating_sub(before);
+            assert!(taken > 2_000_000, "{name} take {taken} bytes");
+        });
+        live().saturating_sub(before)
+    });
+    let stays = stays.min().unwrap_or_default();
+    assert!(stays < MAY_STAY, "{name} keep {stays} bytes");
 }
 
 /// One test: the memory of the process is counted, and tests run side by side.
@@ -65,8 +74,5 @@ fn a_burst_leaves_no_memory_behind() {
         assert!(pool.await_quiescence(PATIENCE));
     };
     fork(&|| ());
-    let before = live();
-    fork(&|| assert!(live() - before > 2_000_000));
-    let stays = live().saturating_sub(before);
-    assert!(stays < MAY_STAY, "forks keep {stays} bytes");
+    assert_gives_back("forks", fork);
 }
