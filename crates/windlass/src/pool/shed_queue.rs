@@ -188,6 +188,7 @@ mod models {
             let shed: Vec<_> = shed.collect();
             assert!(shed.iter().all(|reason| *reason == Cancellation::Shed));
             assert_eq!(pool.stats().shed_task_count, shed.len() as u64);
+            assert!(!shed.is_empty(), "{:?} {handles:?}", pool.stats());
             let [_, _, last] = handles;
             assert_eq!(last.join().unwrap(), 3);
         });

@@ -8,6 +8,7 @@ use super::cell_ref::Ref;
 use super::erased::{Erase, Erased};
 use super::header::Header;
 use super::recycled_box::RecycledBox;
+use super::recycler::Slot;
 use super::runnable::{RunOutcome, Runnable};
 use super::stamp::Stamp;
 use super::timer::{MaybeTimer, Place, TimerView};
@@ -70,6 +71,7 @@ pub(super) fn erase_guarded<G: Send + 'static>(task: Erased, guard: G) -> Erased
 
 /// Adds a stamp to a value: both are kept in a recycled block, so that no memory is allocated for it.
 pub(super) fn erase_stamped(stamp: Stamp, value: Erased) -> Erased {
+    const { assert!(size_of::<WithStamp>() <= size_of::<Slot>()) };
     let is_detached = value.is_detached();
     match RecycledBox::new(WithStamp { stamp, value }) {
         Ok(recycled) if is_detached => erase_small(Stamped::<true>(recycled)),

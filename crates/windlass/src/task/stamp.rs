@@ -1,8 +1,10 @@
 //! When a task was queued: a stamp, for tasks whose wait is timed.
 
+// Not modelled: only the owner of a task sets its stamp. Those of the models are too large for the block
+// that a stamp is kept in.
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::timestamp;
 
 /// When a task was queued, and for how many tasks its wait stands.
