@@ -102,6 +102,34 @@ impl Stopwatch {
         self.begin_run(task.id(), task.shared_name(), queued)
     }
 
+    /// Publishes which task begins if it runs inside no other, is not timed and has no name; returns
+    /// whether that was so. For such a run nothing has to be kept.
+    #[inline]
+    pub(crate) fn begin_plain(&self, task: &Task) -> bool {
+        let id = task.id();
+        let is_plain = !self.sampler.picks(id) && task.shared_name().is_none();
+        if is_plain {
+            self.activity.begin(id);
+        }
+        is_plain
+    }
+
+    /// Publishes that a task has ended for which [`begin_plain`](Self::begin_plain) returned true.
+    #[inline]
+    pub(crate) fn end_plain(&self) {
+        self.activity.end();
+    }
+
+    /// Describes a task that has failed, for which [`begin_plain`](Self::begin_plain) returned true.
+    #[cold]
+    pub(crate) fn describe_plain(&self, ending: Ending) -> TaskRecord {
+        let run = BegunRun {
+            is_timed: false,
+            is_outermost: true,
+        };
+        self.describe(run, self.last_task(), ending)
+    }
+
     /// As [`begin`](Self::begin), for a task that is run through its handle: when it was queued is not
     /// known.
     pub(crate) fn begin_by_handle(&self, id: TaskId, name: Option<&Arc<str>>) -> BegunRun {
