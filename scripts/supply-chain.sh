@@ -11,6 +11,7 @@
 # semver     no breaking change of the public interface since the last release (tag `v*`)
 # narrow     the library builds for a 32-bit target
 # msrv       the library builds with the declared `rust-version`, or at least uses nothing newer
+# package    each published crate builds from its package alone, which has a README and both licences
 # mutants    cargo-mutants on the files without threads; slow, so only if named
 #
 # A missing cargo-deny is installed from crates.io (INSTALL=no forbids it). A check whose tool is
@@ -115,6 +116,29 @@ msrv() {
     fi
 }
 
+# Names the crates that are published.
+published() {
+    grep -L '^publish = false' crates/*/Cargo.toml | sed -n 's#crates/\(.*\)/Cargo.toml#\1#p'
+}
+
+# Cargo builds the crates in the order of their dependencies, each from the files of its package.
+package() {
+    local crate names=() file missing=0
+    mapfile -t names < <(published)
+    rm -rf "$ROOT/package"
+    cargo package --quiet "${names[@]/#/--package=}" || return 1
+    for crate in "${names[@]}"; do
+        local list
+        list=$(tar -tzf "$ROOT/package/$crate"-[0-9]*.crate | sed 's#^[^/]*/##')
+        printf '   %-32s %4d files, %4d KiB\n' "$crate" "$(wc -l <<<"$list")" \
+            $(($(stat -c %s "$ROOT/package/$crate"-[0-9]*.crate) / 1024))
+        for file in README.md LICENSE-MIT LICENSE-APACHE; do
+            grep -qx "$file" <<<"$list" || { echo "   $crate: no $file" >&2 && missing=1; }
+        done
+    done
+    return "$missing"
+}
+
 mutants() {
     have cargo-mutants || skip "no cargo-mutants" || return
     local file code worst=0 table=""
@@ -160,7 +184,7 @@ survivors() {
 }
 
 checks=("$@")
-if [ "${#checks[@]}" -eq 0 ]; then checks=(deny advisories minimal abort docs semver narrow msrv); fi
+if [ "${#checks[@]}" -eq 0 ]; then checks=(deny advisories minimal abort docs semver narrow msrv package); fi
 declare -A verdicts
 failed=0
 for check in "${checks[@]}"; do

@@ -4,7 +4,7 @@ import { later } from './batch.js';
 import { el, KeyedList, show, text } from './dom.js';
 import { clock, seconds, shortWorker } from './format.js';
 import { icon } from './icons.js';
-import { state } from './state.js';
+import { follow } from './state.js';
 
 const EVERY_MS = 3_000;
 const OUTCOME = { ok: 'check', failed: 'cross', panicked: 'alert', cancelled: 'stop' };
@@ -17,16 +17,7 @@ export class RecentTasks {
     this.slowest = table(name, 'Slowest tasks', 'No task has ended yet.');
     this.failed = table(name, 'Failed tasks', 'No task has failed.', true);
     this.node = el('div.pair', null, this.slowest.node, this.failed.node);
-    this.follow();
-  }
-
-  async follow() {
-    while (!this.ended) {
-      if (!state.held && !document.hidden && state.connection === 'live') await this.refresh();
-      await new Promise((resolve) => {
-        setTimeout(resolve, EVERY_MS);
-      });
-    }
+    follow(this, EVERY_MS);
   }
 
   async refresh() {

@@ -26,6 +26,16 @@ export function emit(topic, detail) {
   for (const listener of listeners.get(topic) ?? []) listener(detail);
 }
 
+/** Refreshes a panel again and again until it has `ended`, but not while nobody sees it or nobody answers. */
+export async function follow(panel, everyMs) {
+  while (!panel.ended) {
+    if (!state.held && !document.hidden && state.connection === 'live') await panel.refresh();
+    await new Promise((resolve) => {
+      setTimeout(resolve, everyMs);
+    });
+  }
+}
+
 /** The server's clock: what its timestamps are compared with. */
 export function serverNow() {
   return Date.now() + state.clockSkewMs;

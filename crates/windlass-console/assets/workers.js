@@ -3,7 +3,7 @@ import { poolPath, read } from './api.js';
 import { later } from './batch.js';
 import { el, KeyedList, set, text } from './dom.js';
 import { seconds, shortWorker } from './format.js';
-import { state } from './state.js';
+import { follow, state } from './state.js';
 
 const EVERY_MS = 1_000;
 const NEW_ROWS = 25;
@@ -53,16 +53,7 @@ export class WorkerStrip {
       el('div.panel__head', null, el('h2.panel__title', { id: 'workers-title' }, 'Workers'), this.summary, order),
       this.rows,
     );
-    this.follow();
-  }
-
-  async follow() {
-    while (!this.ended) {
-      if (!state.held && !document.hidden && state.connection === 'live') await this.refresh();
-      await new Promise((resolve) => {
-        setTimeout(resolve, EVERY_MS);
-      });
-    }
+    follow(this, EVERY_MS);
   }
 
   async refresh() {

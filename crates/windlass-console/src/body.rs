@@ -61,9 +61,8 @@ impl Fields {
     /// Takes a number of things.
     pub(crate) fn count(&mut self, field: &'static str) -> Result<Option<usize>, Failure> {
         self.take(field, "a whole number that is not negative", |value| {
-            value
-                .as_u64()
-                .and_then(|number| usize::try_from(number).ok())
+            let number = value.as_u64().or_else(|| whole(value.as_f64()?))?;
+            usize::try_from(number).ok()
         })
     }
 
@@ -125,6 +124,17 @@ impl Fields {
     }
 }
 
+/// Returns the whole number that a fraction is: `4.0` is 4 in JSON. Beyond 2^53 it may be a neighbour's.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is whole, not negative and small enough"
+)]
+fn whole(number: f64) -> Option<u64> {
+    let is_exact = (0.0..=9_007_199_254_740_992.0).contains(&number) && number.fract() == 0.0;
+    is_exact.then_some(number as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Fields;
@@ -136,8 +146,10 @@ mod tests {
 
     #[test]
     fn fields_are_taken_by_name_and_type() {
-        let mut fields = fields(r#"{"core":4,"wait":0.5,"force":true,"policy":"abort"}"#);
+        let mut fields =
+            fields(r#"{"core":4,"most":8.0,"wait":0.5,"force":true,"policy":"abort"}"#);
         assert_eq!(fields.count("core").unwrap(), Some(4));
+        assert_eq!(fields.count("most").unwrap(), Some(8));
         assert_eq!(fields.count("max").unwrap(), None);
         assert_eq!(
             fields.seconds("wait").unwrap(),

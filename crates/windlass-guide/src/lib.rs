@@ -1,4 +1,4 @@
-//! The chapters of the guide, `docs/guide`, whose snippets are the doctests of this crate.
+//! The chapters of the guide, `docs/guide`, and the README, whose snippets are the doctests of this crate.
 //!
 //! A chapter that is not here would be a page of code that nobody has compiled: `tests/chapters.rs` compares
 //! this list with the table of contents.
@@ -35,3 +35,6 @@ chapters! {
     performance = "performance",
     how_it_is_tested = "how-it-is-tested",
 }
+
+#[doc = include_str!("../../../README.md")]
+pub mod readme {}

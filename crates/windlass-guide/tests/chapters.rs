@@ -54,11 +54,44 @@ fn every_program_is_named_in_the_guide() {
         .iter()
         .map(|chapter| read(&format!("docs/guide/{chapter}.md")))
         .collect();
-    for program in files("crates/windlass/examples", ".rs") {
-        assert!(
-            pages.contains(&format!("examples/{program}.rs")),
-            "{program}"
-        );
+    for of in ["windlass", "windlass-console", "windlass-remote"] {
+        let folder = format!("crates/{of}/examples");
+        let programs = files(&folder, ".rs");
+        assert!(!programs.is_empty(), "the programs of {of} are read");
+        for program in programs {
+            let path = format!("{folder}/{program}.rs");
+            assert!(pages.contains(&path), "no page names {path}");
+        }
+    }
+}
+
+/// The names below `[features]` in the manifest of a crate.
+fn features(of: &str) -> Vec<String> {
+    let manifest = read(&format!("crates/{of}/Cargo.toml"));
+    let lines = manifest.lines().skip_while(|line| *line != "[features]");
+    let lines = lines.skip(1).take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
+    let names = names.filter(|name| !name.starts_with('#') && *name != "default");
+    names.map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn every_feature_is_explained_on_the_page_of_its_crate() {
+    let pages = [
+        ("windlass", "crates/windlass/docs/crate.md"),
+        ("windlass-console", "crates/windlass-console/README.md"),
+        ("windlass-remote", "crates/windlass-remote/README.md"),
+    ];
+    for (of, page) in pages {
+        let text = read(page);
+        let features = features(of);
+        assert!(!features.is_empty(), "the features of {of} are read");
+        for feature in features {
+            assert!(
+                text.contains(&format!("`{feature}`")),
+                "{page}: `{feature}`"
+            );
+        }
     }
 }
 

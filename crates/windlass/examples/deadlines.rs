@@ -49,7 +49,7 @@ fn deadlines() -> Result<(), Box<dyn Error>> {
         *ends.entry(end).or_insert(0) += 1;
     }
     println!(
-        "deadline 100 ms, run limit 60 ms, after {:?}:",
+        "deadline 100 ms, run limit 60 ms, after {:.0?}:",
         start.elapsed()
     );
     for (end, count) in ends {

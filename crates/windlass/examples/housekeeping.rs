@@ -114,7 +114,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runs: Vec<_> = runs.try_iter().collect();
     for (name, expression) in JOBS {
         let times = runs_of(name, &runs);
-        println!("  {name:<16} {expression:<12} {} runs", times.len());
+        let plural = if times.len() == 1 { "" } else { "s" };
+        println!("  {name:<16} {expression:<12} {} run{plural}", times.len());
         println!("      {} …", times[..times.len().min(6)].join(", "));
     }
     println!(

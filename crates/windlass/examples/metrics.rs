@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Event::Alert(alert) => println!("alert {} is over", alert.id),
         Event::Audit(entry) => {
             let changes: Vec<_> = entry.changes.iter().map(ToString::to_string).collect();
-            println!("{} by {}: {changes:?}", entry.action, entry.source.as_str());
+            let (action, by) = (&entry.action, entry.source.as_str());
+            println!("audit: {action} by {by} [{}]", changes.join(", "));
         }
         _ => {}
     })?;
@@ -39,6 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _ = interrupt::sleep(Duration::from_millis(40));
         })?;
     }
+    // Until the first of them run.
+    interrupt::sleep(Duration::from_millis(20))?;
     let view = monitor.pool("api").ok_or("the pool is registered")?;
     println!(
         "{} of {} threads are active, {} tasks wait",
@@ -52,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .revert_after(Duration::from_secs(60))
         .actor("example");
     let changed = monitor.change("api", &change, &options)?;
-    println!("version {}: {:?}", changed.version, changed.warnings);
+    println!("the settings have version {} now", changed.version);
     monitor.confirm("api", Some("example"))?;
 
     pool.shutdown();
@@ -68,6 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let other = executors::fixed_thread_pool(1)?;
     Registry::global().register_as("other", &other);
     other.submit(|| ())?.join()?;
+    println!("\nfor Prometheus, the lines about threads:");
     for line in monitor.prometheus(Exposition::Micrometer).lines() {
         if line.contains("threads") && !line.starts_with('#') {
             println!("{line}");

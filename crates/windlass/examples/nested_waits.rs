@@ -39,7 +39,7 @@ fn one_worker() -> Result<(), Box<dyn Error>> {
     pool.close();
     let stats = pool.stats();
     println!(
-        "fibonacci(16) = {value}, on {} worker, in {:?}",
+        "fibonacci(16) = {value}, on {} worker, in {:.0?}",
         stats.largest_pool_size,
         began.elapsed()
     );
@@ -92,7 +92,7 @@ fn other_executors() -> Result<(), Box<dyn Error>> {
     })?;
     let said = delayed.join()?;
     println!(
-        "timer of the only worker that waits for it: {said} after {:?}",
+        "timer of the only worker that waits for it: {said} after {:.0?}",
         began.elapsed()
     );
     timers.close();

@@ -1,4 +1,4 @@
-//! What do queues and policies do when twice as much comes in as a pool can take? Six pools, drawn from a run.
+//! What do queues and policies do when twice as much comes in as a pool can take? Nine pools, drawn from a run.
 //!
 //! For a quarter of a second a submitter offers a task every half millisecond, to two workers that need two milliseconds
 //! for each. The table says what became of the tasks. With the name of a file as an argument, the length of the queues over time is
@@ -14,7 +14,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use windlass::pool::{
-    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, Codel, DiscardOldestPolicy, Times,
+    AbortPolicy, BlockPolicy, Builder, CallerRunsPolicy, Codel, DiscardOldestPolicy, DiscardPolicy,
+    Times,
 };
 use windlass::prelude::*;
 use windlass::queue::{LinkedBlockingQueue, SynchronousQueue};
@@ -125,10 +126,10 @@ fn draw(seen: &Seen, left: f64, top: f64) -> String {
 
 /// Draws all of them, three in a row.
 fn picture(all: &[Seen]) -> String {
-    let (width, height) = (3.0 * WIDTH, 2.0 * (HEIGHT + 6.0) + 40.0);
+    let (width, height) = (3.0 * WIDTH, 3.0 * (HEIGHT + 6.0) + 40.0);
     let mut svg = format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="sans-serif">
-<title>Queued tasks over time, of six pools under twice the load that they can take</title>
+<title>Queued tasks over time, of nine pools under twice the load that they can take</title>
 <style>.t{{font-size:13px;font-weight:bold;fill:#222}}.f{{font-size:11px;fill:#444}}</style>
 <rect width="{width}" height="{height}" rx="6" fill="#fffdf8"/>
 "##
@@ -146,37 +147,31 @@ fn picture(all: &[Seen]) -> String {
     svg
 }
 
-/// The six pools of the picture.
-fn all_pools() -> Result<[Seen; 6], Box<dyn Error>> {
-    let bounded = || LinkedBlockingQueue::with_capacity(BOUND);
+/// The pools of the picture.
+fn all_pools() -> Result<[Seen; 9], Box<dyn Error>> {
     let pool = || ThreadPoolExecutor::builder().maximum_pool_size(2);
-    let refuses = pool().work_queue(bounded()?);
-    let discards = pool().work_queue(bounded()?);
-    let runs = pool().work_queue(bounded()?);
-    let blocks = pool().work_queue(bounded()?);
+    let bounded = |builder: Builder| {
+        let queue = LinkedBlockingQueue::with_capacity(BOUND);
+        queue.map(|queue| builder.work_queue(queue))
+    };
+    let aborts = bounded(pool())?.rejection_handler(AbortPolicy);
+    let discards = bounded(pool())?.rejection_handler(DiscardPolicy);
+    let discards_oldest = bounded(pool())?.rejection_handler(DiscardOldestPolicy);
+    let caller_runs = bounded(pool())?.rejection_handler(CallerRunsPolicy);
+    let blocks = bounded(pool())?.rejection_handler(BlockPolicy::new());
+    let grows = bounded(ThreadPoolExecutor::builder().maximum_pool_size(8))?;
     let hands_off = ThreadPoolExecutor::builder().maximum_pool_size(16);
+    let hands_off = hands_off.work_queue(SynchronousQueue::new());
     Ok([
         overload("No bound", pool())?,
-        overload(
-            "Bound of 50, AbortPolicy",
-            refuses.rejection_handler(AbortPolicy),
-        )?,
-        overload(
-            "Bound of 50, DiscardOldestPolicy",
-            discards.rejection_handler(DiscardOldestPolicy),
-        )?,
-        overload(
-            "Bound of 50, CallerRunsPolicy",
-            runs.rejection_handler(CallerRunsPolicy),
-        )?,
-        overload(
-            "Bound of 50, BlockPolicy",
-            blocks.rejection_handler(BlockPolicy::new()),
-        )?,
-        overload(
-            "Hand-off, up to 16 threads",
-            hands_off.work_queue(SynchronousQueue::new()),
-        )?,
+        overload("No bound, shed by CoDel", pool().shed(Codel::default()))?,
+        overload("Bound of 50, AbortPolicy", aborts)?,
+        overload("Bound of 50, DiscardPolicy", discards)?,
+        overload("Bound of 50, DiscardOldestPolicy", discards_oldest)?,
+        overload("Bound of 50, CallerRunsPolicy", caller_runs)?,
+        overload("Bound of 50, BlockPolicy", blocks)?,
+        overload("Bound of 50, up to 8 threads", grows)?,
+        overload("Hand-off, up to 16 threads", hands_off)?,
     ])
 }
 
@@ -195,8 +190,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let all = all_pools()?;
     all.iter().for_each(print);
-    let sheds = ThreadPoolExecutor::builder().shed(Codel::default());
-    print(&overload("No bound, shed by CoDel", sheds)?);
     if let Some(file) = std::env::args().nth(1) {
         std::fs::write(&file, picture(&all))?;
         println!("drawn in {file}");

@@ -11,14 +11,18 @@
     reason = "an example program"
 )]
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use windlass::forkjoin::{ForkJoinPool, join_all, join3, slice};
 use windlass::pool::{Hooks, Outcome, TaskInfo};
 use windlass::prelude::*;
 
-/// Prints each task of the pool. Loops and joins are no tasks.
-struct Log;
+/// Counts the tasks of the pool, and prints the first of them. Loops and joins are no tasks.
+#[derive(Default)]
+struct Log {
+    seen: AtomicU32,
+}
 
 impl Hooks for Log {
     fn wants_times(&self) -> bool {
@@ -28,14 +32,18 @@ impl Hooks for Log {
     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
         let name = task.name().unwrap_or("a task");
         let ran = task.ran_for().unwrap_or_default();
-        println!("    [hook] {name}: {outcome:?} after {ran:.1?}");
+        match self.seen.fetch_add(1, Ordering::Relaxed) {
+            0..3 => println!("    [hook] {name}: {outcome:?} after {ran:.1?}"),
+            3 => println!("    [hook] and so on, every 100 ms"),
+            _ => {}
+        }
     }
 }
 
 fn main() {
     let pool = ForkJoinPool::builder()
         .name("slices")
-        .hooks(Log)
+        .hooks(Log::default())
         .build()
         .unwrap();
     println!("a pool of {} workers", pool.parallelism());

@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let row = |policy: &str, cells: [&str; 5]| {
         let [worker, submitter, lost, refused, held_up] = cells;
-        println!("{policy:<20} {worker:<18} {submitter:<22} {lost:<10} {refused:<10} {held_up:>9}");
+        println!("{policy:<20} {worker:<24} {submitter:<24} {lost:<10} {refused:<10} {held_up:>9}");
     };
     row(
         "policy",

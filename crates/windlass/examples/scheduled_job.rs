@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     })?;
 
-    println!("the reminder is due in {:?}", reminder.delay());
+    println!("the reminder is due in {:.0?}", reminder.delay());
     println!("the reminder says: {}", reminder.join()?);
 
     if let Err(error) = fragile.get() {

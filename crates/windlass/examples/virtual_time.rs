@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     assert_eq!(invoices, [("invoice", 30 * DAY)]);
     println!(
-        "{} reports and {} invoice in {} days, in {:?}",
+        "{} reports and {} invoice in {} days, in {:.1?}",
         reports.len(),
         invoices.len(),
         clock.elapsed().as_secs() / DAY.as_secs(),

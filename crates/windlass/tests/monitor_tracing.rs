@@ -4,12 +4,13 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing::field::{Field, Visit};
-use tracing::{Event, Subscriber, info};
+use tracing::{Event, Subscriber, info, info_span};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
+use windlass::context::TracingSpan;
 use windlass::monitor::{
     Change, ChangeOptions, Monitor, Registry, TracedPolicy, TracedTasks, TracedThreads,
     trace_submissions,
@@ -47,6 +48,18 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Log {
 }
 
 impl Log {
+    /// Returns the log of this process, which has one subscriber.
+    fn global() -> Self {
+        static LOG: OnceLock<Log> = OnceLock::new();
+        let log = LOG.get_or_init(|| {
+            let log = Self::default();
+            let subscriber = tracing_subscriber::registry().with(log.clone());
+            tracing::subscriber::set_global_default(subscriber).unwrap();
+            log
+        });
+        log.clone()
+    }
+
     fn has(&self, line: &str) -> bool {
         self.0.lock().unwrap().iter().any(|seen| seen == line)
     }
@@ -55,9 +68,7 @@ impl Log {
 /// WL-423
 #[test]
 fn runs_have_spans_and_what_happens_around_them_has_events() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::registry().with(log.clone());
-    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let log = Log::global();
     let pool = ThreadPoolExecutor::builder()
         .name("web")
         .core_pool_size(1)
@@ -107,6 +118,49 @@ fn runs_have_spans_and_what_happens_around_them_has_events() {
     // The span of a task ends with it.
     info!("after");
     assert!(log.has("after"));
+}
+
+/// WL-423
+#[test]
+fn the_span_of_a_run_is_a_child_of_the_one_that_its_submitter_was_in() {
+    let log = Log::global();
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .hooks(TracedTasks::new("child"))
+        .propagate(TracingSpan)
+        .build()
+        .unwrap();
+    let request = info_span!("request").entered();
+    pool.execute(|| info!("executed")).unwrap();
+    pool.submit(|| info!("submitted")).unwrap().join().unwrap();
+    let broken = pool.submit(|| panic!("on purpose")).unwrap();
+    broken.join().unwrap_err();
+    // It is cancelled before it starts, and its hooks may be called all the same.
+    let gate = Gate::new();
+    let inside = gate.clone();
+    pool.execute(move || inside.pass_uninterruptibly()).unwrap();
+    gate.await_waiting(1);
+    let cancelled = pool.submit(|| info!("cancelled")).unwrap();
+    assert!(cancelled.cancel());
+    gate.open();
+    drop(request);
+    pool.execute(|| info!("without a parent")).unwrap();
+    pool.close();
+    let lines = [
+        "request/task/start",
+        "request/task/executed",
+        "request/task/submitted",
+        "request/task/end",
+        "request/task/failed",
+        "task/without a parent",
+    ];
+    for line in lines {
+        assert!(
+            log.has(line),
+            "{line} is missing in {:?}",
+            log.0.lock().unwrap()
+        );
+    }
 }
 
 /// Changes the size of the pool through a monitor, and waits for the event of that.

@@ -83,6 +83,7 @@ impl Point {
             ("captured", "0") => "nothing captured".to_owned(),
             ("captured", _) => format!("{number} bytes captured"),
             ("queued", _) => format!("{number} queued"),
+            ("batches", _) => format!("{number} batches"),
             ("burst", _) => format!("bursts of {number}"),
             ("micros", "0") => "empty tasks".to_owned(),
             ("micros", _) => format!("tasks of {number} µs"),

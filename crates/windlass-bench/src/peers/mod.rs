@@ -26,6 +26,7 @@ mod windlass;
 mod windlass_additions;
 mod windlass_fork_join;
 mod windlass_scheduled;
+mod windlass_watched;
 
 pub(crate) use self::async_executor::AsyncExecutor;
 pub(crate) use self::blocking::Blocking;
@@ -52,3 +53,4 @@ pub(crate) use self::windlass::{Windlass, WindlassArray, WindlassFairArray};
 pub(crate) use self::windlass_additions::{Boxed, Hooked, Named, Untimed, Watched};
 pub(crate) use self::windlass_fork_join::WindlassForkJoin;
 pub(crate) use self::windlass_scheduled::WindlassScheduled;
+pub(crate) use self::windlass_watched::{Consoled, Monitored};

@@ -64,6 +64,8 @@ const GOALS: &[Goal] = &[
     goal("W13", "per task", "statistics cost under 5 %").ours(&["windlass+stats"]).against(Against::Plain).worst(1.05),
     goal("W13", "per task", "hooks cost under 5 %").ours(&["windlass+hooks"]).against(Against::Plain).worst(1.05),
     goal("W13", "per task", "names cost under 5 %").ours(&["windlass+names"]).against(Against::Plain).worst(1.05),
+    goal("W13", "per task", "a monitor costs under 5 %").ours(&["windlass+monitor"]).against(Against::Plain).worst(1.05),
+    goal("W13", "per task", "a console that is looked at costs under 5 %").ours(&["windlass+console"]).against(Against::Plain).worst(1.05),
     goal("W14", "per task", "64 workers: within 2 times of the best point").only(&[("workers", "64")]).against(Against::OwnBest).worst(2.0),
     goal("W14", "per task", "10^6 queued: within 2 times of the best point").only(&[("queued", "1000000")]).against(Against::OwnBest).worst(2.0),
     goal("W14", "per task", "fork-join pool, 1 to 64 workers: within 2 times of the best point").only(&[("what", "workers")]).ours(FORK_JOIN).against(Against::OwnBest).worst(2.0),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Extension;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use axum::response::Response;
 use serde::Serialize;
 use windlass::monitor::{ChangeError, Monitor};
@@ -55,15 +55,22 @@ pub(crate) struct Command {
     actor: String,
 }
 
-impl Command {
-    fn new(shared: Arc<Shared>, pool: String, peer: Peer) -> Self {
-        Self {
-            shared,
-            pool,
-            actor: peer.0.to_string(),
-        }
-    }
+impl FromRequestParts<Arc<Shared>> for Command {
+    type Rejection = Failure;
 
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Failure> {
+        let Segment(pool) = Segment::from_request_parts(parts, shared).await?;
+        // The server names the peer of each request.
+        let peer = parts.extensions.get::<Peer>();
+        Ok(Self {
+            shared: Arc::clone(shared),
+            pool,
+            actor: peer.map(|peer| peer.0.to_string()).unwrap_or_default(),
+        })
+    }
+}
+
+impl Command {
     /// Carries the command out, unless the pool was changed less than a second ago.
     fn run<T>(
         &self,
@@ -85,95 +92,53 @@ impl Command {
 }
 
 /// Confirming changes nothing in the pool, so it may follow the change at once.
-pub(crate) async fn confirm(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn confirm(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     let version = command.run_at_once(|monitor, pool, actor| monitor.confirm(pool, actor))?;
     Ok(reply::json(&Version { version }))
 }
 
-pub(crate) async fn revert(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn revert(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     let changed = command.run(|monitor, pool, actor| monitor.revert(pool, actor))?;
     Ok(reply::json(&json::Reverted::from(&changed)))
 }
 
-pub(crate) async fn pause(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn pause(command: Command, body: Body) -> Result<Response, Failure> {
     let mut fields = Fields::read(body).await?;
     let time = fields.seconds("seconds")?.unwrap_or(PAUSE);
     fields.end()?;
-    let command = Command::new(shared, pool, peer);
     let until = command.run(|monitor, pool, actor| monitor.pause(pool, time, actor))?;
     Ok(reply::json(&Paused {
         paused_until_ms: Some(milliseconds(until)),
     }))
 }
 
-pub(crate) async fn resume(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn resume(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     command.run(|monitor, pool, actor| monitor.resume(pool, actor))?;
     Ok(reply::json(&Paused {
         paused_until_ms: None,
     }))
 }
 
-pub(crate) async fn purge(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn purge(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     let removed = command.run(|monitor, pool, actor| monitor.purge(pool, actor))?;
     Ok(reply::json(&Removed { removed }))
 }
 
-pub(crate) async fn prestart(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
+pub(crate) async fn prestart(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     let started = command.run(|monitor, pool, actor| monitor.prestart(pool, actor))?;
     Ok(reply::json(&Started { started }))
 }
 
-pub(crate) async fn shutdown(
-    State(shared): State<Arc<Shared>>,
-    Segment(pool): Segment,
-    Extension(peer): Extension<Peer>,
-    body: Body,
-) -> Result<Response, Failure> {
-    if !shared.options.allow_shutdown {
+pub(crate) async fn shutdown(command: Command, body: Body) -> Result<Response, Failure> {
+    if !command.shared.options.allow_shutdown {
         return Err(Failure::forbidden("the console was not told to allow this"));
     }
     Fields::read(body).await?.end()?;
-    let command = Command::new(shared, pool, peer);
     command.run(|monitor, pool, actor| monitor.shutdown(pool, actor))?;
     Ok(reply::json(&Done { ok: true }))
 }

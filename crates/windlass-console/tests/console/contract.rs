@@ -341,6 +341,10 @@ fn what_does_not_exist_is_not_found_and_what_has_no_method_says_so() {
     let response = stage.write("PUT", "/api/v1/pools", "{}").expect(405);
     assert_eq!(response.code(), "unsupported");
     assert!(response.header("allow").unwrap().contains("GET"));
+    // Also for a method that carries no body, and so names no type of it.
+    let trace = stage.request("TRACE", "/api/v1/pools");
+    let trace = trace.bearer(stage.console.token()).send();
+    assert_eq!(trace.expect(405).code(), "unsupported");
     // A HEAD is a GET without its body.
     let head = stage.request("HEAD", "/api/v1/pools").send().expect(200);
     assert!(head.body.is_empty());

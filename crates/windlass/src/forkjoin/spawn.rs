@@ -181,6 +181,7 @@ impl Shared {
     fn try_start(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> Result<(), Failure> {
         self.sleep.update(&mut state.census, |census| {
             census.live += 1;
+            census.most_live = census.most_live.max(census.live);
             census.searching += 1;
         });
         let index = state.next_worker_index();

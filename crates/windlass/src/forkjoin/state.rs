@@ -175,6 +175,8 @@ pub(super) struct Census {
     pub(super) parallelism: usize,
     /// How many workers beyond the parallelism may replace blocked ones.
     max_spares: usize,
+    /// The highest value of `live` so far.
+    pub(super) most_live: usize,
 }
 
 impl Census {
@@ -188,6 +190,7 @@ impl Census {
             recalled: 0,
             parallelism,
             max_spares,
+            most_live: 0,
         }
     }
 

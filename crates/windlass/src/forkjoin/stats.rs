@@ -22,6 +22,8 @@ pub struct ForkJoinStats {
     pub parallelism: usize,
     /// Workers that exist or are being started.
     pub pool_size: usize,
+    /// The highest value of `pool_size` so far.
+    pub largest_pool_size: usize,
     /// Workers that are not asleep.
     pub active_thread_count: usize,
     /// Active workers that are not blocked inside a task.
@@ -147,6 +149,7 @@ impl Shared {
             state: PoolState::from(state.run_state),
             parallelism: census.parallelism,
             pool_size: census.live,
+            largest_pool_size: census.most_live,
             active_thread_count: active,
             running_thread_count: active.saturating_sub(census.blocked),
             steal_count: self.roster.steal_count(),

@@ -161,6 +161,14 @@ impl TaskInfo {
             .downcast_ref()
     }
 
+    /// Returns whether the body of the task enters a span of `tracing` that its submitter was in.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn enters_span(&self) -> bool {
+        self.attributes
+            .as_ref()
+            .is_some_and(|attributes| attributes.enters_span)
+    }
+
     /// Returns whether the task has a handle, which receives its value or failure.
     #[must_use]
     pub const fn has_handle(&self) -> bool {

@@ -106,7 +106,7 @@ fn threads(stats: &ForkJoinStats) -> ThreadFigures {
         active: stats.active_thread_count,
         core: stats.parallelism,
         max: stats.parallelism,
-        largest: stats.pool_size,
+        largest: stats.largest_pool_size,
         waiting: stats
             .active_thread_count
             .saturating_sub(stats.running_thread_count),

@@ -36,7 +36,8 @@
 //! # OpenTelemetry
 //!
 //! With the feature `tracing`, `TracedTasks` opens a span for each run. The crate `tracing-opentelemetry`
-//! turns the spans of a program into those of OpenTelemetry; this library needs to know nothing of it.
+//! turns the spans of a program into those of OpenTelemetry; this library needs to know nothing of it. The
+//! chapter on observability of the guide has a program that does so.
 //!
 //! # Implementation
 //!

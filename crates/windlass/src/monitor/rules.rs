@@ -182,12 +182,17 @@ fn judge(kind: AlertKind, reading: &Reading, thresholds: &Thresholds) -> Verdict
                 threshold,
             }
         }
-        AlertKind::Reject => Verdict {
-            raises: reading.rejected.0 > 0,
-            clears: reading.rejected.1 == 0,
-            value: count(reading.rejected.0),
-            threshold: 1.0,
-        },
+        AlertKind::Reject => {
+            let (lately, before) = reading.rejected;
+            let raises = lately > 0;
+            Verdict {
+                raises,
+                clears: before == 0,
+                // What keeps the alert: in its quiet time that is what was rejected before.
+                value: count(if raises { lately } else { before }),
+                threshold: 1.0,
+            }
+        }
         AlertKind::RunTimeout => timeouts(reading.run_timeouts),
         AlertKind::QueueTimeout => timeouts(reading.queue_timeouts),
         AlertKind::Stuck => {
@@ -238,25 +243,37 @@ const fn count(number: u64) -> f64 {
 }
 
 fn message(kind: AlertKind, verdict: &Verdict) -> String {
-    let Verdict {
-        value, threshold, ..
-    } = *verdict;
+    let value = verdict.value;
     match kind {
-        AlertKind::Activity => format!(
-            "{:.0} % of the maximum of threads are active, for 10 s at least {:.0} %",
-            value * 100.0,
-            threshold * 100.0
-        ),
-        AlertKind::Capacity => format!(
-            "{:.0} % of the queue is taken, for 10 s at least {:.0} %",
-            value * 100.0,
-            threshold * 100.0
-        ),
+        AlertKind::Activity => {
+            let bound = bound(verdict);
+            format!(
+                "{:.0} % of the maximum of threads are active, {bound}",
+                value * 100.0
+            )
+        }
+        AlertKind::Capacity => {
+            let bound = bound(verdict);
+            format!("{:.0} % of the queue is taken, {bound}", value * 100.0)
+        }
         AlertKind::QueueAge => format!("the next task has been waiting for {value:.1} s"),
-        AlertKind::Reject => format!("{value:.0} tasks rejected in the last 10 s"),
+        AlertKind::Reject => {
+            let window = if verdict.raises { 10 } else { 60 };
+            format!("{value:.0} tasks rejected in the last {window} s")
+        }
         AlertKind::RunTimeout => format!("{value:.0} tasks ran too long in the last 120 s"),
         AlertKind::QueueTimeout => format!("{value:.0} tasks waited too long in the last 120 s"),
         AlertKind::Stuck => format!("a task has been running for {value:.0} s"),
         AlertKind::ThreadChurn => format!("{value:.0} threads ended in the last minute"),
+    }
+}
+
+/// Returns which bound keeps an alert on a fraction: the one that raises it, or the one that clears it.
+fn bound(verdict: &Verdict) -> String {
+    let threshold = verdict.threshold * 100.0;
+    if verdict.raises {
+        format!("{threshold:.0} % or more")
+    } else {
+        format!("not yet below {:.0} %", threshold * HYSTERESIS)
     }
 }

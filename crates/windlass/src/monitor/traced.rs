@@ -18,7 +18,7 @@ use crate::executor::RejectedExecution;
 use crate::hooks::{Hooks, Outcome, TaskInfo};
 use crate::pool::{RejectedExecutionHandler, Saturated};
 use crate::sync::thread_local;
-use crate::task::{Task, TaskBuilder};
+use crate::task::{Task, TaskBuilder, inside_next_span};
 use crate::thread_factory::{ThreadBody, ThreadFactory};
 
 thread_local! {
@@ -69,19 +69,21 @@ impl Hooks for TracedTasks {
     }
 
     fn before_execute(&self, task: &TaskInfo) {
-        let span = debug_span!(
-            "task",
-            pool = &*self.pool,
-            id = task.id().as_u64(),
-            name = task.name(),
-            waited = task.queued_for().map(tracing::field::debug),
-        );
-        let entered = span.entered();
-        debug!("start");
-        RUNNING.with(|running| running.borrow_mut().push(entered));
+        let (pool, task) = (Arc::clone(&self.pool), task.clone());
+        if task.enters_span() {
+            // Inside the span of the submitter, which the body enters.
+            let open = Box::new(move || open_span(&pool, &task));
+            drop(inside_next_span(Some(open)));
+        } else {
+            open_span(&pool, &task);
+        }
     }
 
     fn after_execute(&self, task: &TaskInfo, outcome: &Outcome) {
+        if let Some(open) = inside_next_span(None) {
+            // There was no run: the task was cancelled before.
+            open();
+        }
         let entered = RUNNING.with(|running| running.borrow_mut().pop());
         let ran = task.ran_for().map(tracing::field::debug);
         match outcome {
@@ -91,6 +93,20 @@ impl Hooks for TracedTasks {
         }
         drop(entered);
     }
+}
+
+/// Opens and enters the span of a run, below the current one.
+fn open_span(pool: &str, task: &TaskInfo) {
+    let span = debug_span!(
+        "task",
+        pool,
+        id = task.id().as_u64(),
+        name = task.name(),
+        waited = task.queued_for().map(tracing::field::debug),
+    );
+    let entered = span.entered();
+    debug!("start");
+    RUNNING.with(|running| running.borrow_mut().push(entered));
 }
 
 /// A rejection policy that tells of each rejection before another one handles it.

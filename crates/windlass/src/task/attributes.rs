@@ -18,6 +18,8 @@ pub(crate) struct Attributes {
     pub(super) limits: Option<Limits>,
     /// Taken out when the task is built: its body has it from then on.
     pub(super) context: Option<Captured>,
+    /// Whether this context enters a span of `tracing`.
+    pub(crate) enters_span: bool,
     /// The tokens that cancel the task. Taken out too.
     pub(super) tokens: Vec<CancelToken>,
 }
@@ -31,10 +33,11 @@ impl Attributes {
             attachment,
             limits,
             context,
+            enters_span,
             tokens,
         } = self;
         let named = name.is_some() || *priority != 0 || attachment.is_some();
-        !named && limits.is_none() && context.is_none() && tokens.is_empty()
+        !named && !enters_span && limits.is_none() && context.is_none() && tokens.is_empty()
     }
 }
 

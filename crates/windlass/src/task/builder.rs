@@ -93,7 +93,9 @@ impl TaskBuilder {
     /// Pools do this with what their builder's `propagate` has registered; see
     /// [`Propagate`](crate::context::Propagate).
     pub fn context(mut self, context: Captured) -> Self {
-        let place = &mut self.attributes().context;
+        let attributes = self.attributes();
+        attributes.enters_span |= context.enters_span();
+        let place = &mut attributes.context;
         *place = Some(match place.take() {
             None => context,
             Some(outer) => outer.then(context),

@@ -60,12 +60,33 @@ type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
 /// assert_eq!(context.run(|| 6 * 7), 42);
 /// ```
 #[derive(Clone)]
-pub struct Captured(Arc<Around>);
+pub struct Captured {
+    around: Arc<Around>,
+    /// Whether a span of `tracing` is entered, so that hooks can open one inside of it.
+    enters_span: bool,
+}
 
 impl Captured {
     /// Creates a context from a function that enters it, calls its argument once, and leaves it.
     pub fn around(enter: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(enter))
+        Self {
+            around: Arc::new(enter),
+            enters_span: false,
+        }
+    }
+
+    /// The same, for a function that enters a span of `tracing`.
+    #[cfg(feature = "tracing")]
+    pub(super) fn around_span(enter: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> Self {
+        Self {
+            enters_span: true,
+            ..Self::around(enter)
+        }
+    }
+
+    /// Returns whether a span of `tracing` is entered.
+    pub(super) const fn enters_span(&self) -> bool {
+        self.enters_span
     }
 
     /// Creates a context from a function that enters it, and returns a guard whose drop leaves it.
@@ -79,7 +100,11 @@ impl Captured {
     /// Returns a context that enters this one, and `inner` inside of it.
     #[must_use]
     pub fn then(self, inner: Self) -> Self {
-        Self::around(move |body| self.run(|| inner.run(&mut *body)))
+        let enters_span = self.enters_span || inner.enters_span;
+        Self {
+            enters_span,
+            ..Self::around(move |body| self.run(|| inner.run(&mut *body)))
+        }
     }
 
     /// Runs the closure inside the context.
@@ -100,7 +125,7 @@ impl Captured {
         // The panic of the body does not unwind through the code of the context: a guard whose drop
         // panics then would abort the process.
         let entered = catch(|| {
-            (self.0)(&mut || {
+            (self.around)(&mut || {
                 if ran.is_none() {
                     ran = Some(catch(&mut *body));
                 }

@@ -133,6 +133,8 @@ pub use task_state::TaskState;
 pub use token::CancelToken;
 #[cfg(feature = "tracing")]
 pub use tracing_span::TracingSpan;
+#[cfg(feature = "tracing")]
+pub(crate) use tracing_span::inside_next_span;
 
 pub(crate) use crate::sync::timestamp::{instant, nanos};
 pub(crate) use alarm::Alarm;

@@ -36,6 +36,12 @@ fn active(watched: &Watched) -> Vec<AlertKind> {
     watched.view().alerts
 }
 
+/// Returns the alert of this kind, which there is or was.
+fn alert(watched: &Watched, kind: AlertKind) -> Alert {
+    let mut alerts = watched.monitor.alerts().into_iter();
+    alerts.find(|alert| alert.kind == kind).unwrap()
+}
+
 /// Returns what a receiver is told.
 fn told(watched: &Watched) -> mpsc::Receiver<Alert> {
     let (tell, told) = mpsc::channel();
@@ -61,18 +67,27 @@ fn activity_and_capacity_raise_after_ten_seconds_and_clear_below_four_fifths() {
     assert_eq!(active(&watched), []);
     watched.seconds(1);
     assert_eq!(active(&watched), [AlertKind::Activity, AlertKind::Capacity]);
+    let message = |kind| alert(&watched, kind).message;
+    assert_eq!(
+        message(AlertKind::Activity),
+        "100 % of the maximum of threads are active, 80 % or more"
+    );
+    assert_eq!(
+        message(AlertKind::Capacity),
+        "70 % of the queue is taken, 70 % or more"
+    );
     // 6 of 10 places is below the threshold, but not by enough.
     drop(watched.pool.queue().poll());
     watched.seconds(5);
     assert_eq!(active(&watched), [AlertKind::Activity, AlertKind::Capacity]);
+    assert_eq!(
+        message(AlertKind::Capacity),
+        "60 % of the queue is taken, not yet below 56 %"
+    );
     drop(watched.pool.queue().poll());
     watched.seconds(1);
     assert_eq!(active(&watched), [AlertKind::Activity]);
-    let capacity = watched.monitor.alerts();
-    let capacity = capacity
-        .iter()
-        .find(|alert| alert.kind == AlertKind::Capacity);
-    let capacity = capacity.unwrap();
+    let capacity = alert(&watched, AlertKind::Capacity);
     assert!(!capacity.active && capacity.cleared == Some(watched.monitor.now()));
     assert_eq!((&*capacity.id, capacity.threshold), ("web:capacity", 0.7));
     release(&watched, &gate);
@@ -118,14 +133,14 @@ fn a_rejection_raises_for_ten_seconds_and_clears_after_a_quiet_minute() {
     }
     release(&watched, &gate);
     watched.seconds(1);
-    let alerts = watched.monitor.alerts();
-    let reject = alerts
-        .iter()
-        .find(|alert| alert.kind == AlertKind::Reject)
-        .unwrap();
+    let reject = alert(&watched, AlertKind::Reject);
     assert_eq!(reject.message, "3 tasks rejected in the last 10 s");
+    // Quiet by now, but not for long enough: what it says is still true.
     watched.seconds(59);
     assert_eq!(active(&watched), [AlertKind::Reject]);
+    let reject = alert(&watched, AlertKind::Reject);
+    assert_eq!(reject.message, "3 tasks rejected in the last 60 s");
+    assert_eq!(reject.value, 3.0);
     watched.seconds(1);
     assert_eq!(active(&watched), []);
 }

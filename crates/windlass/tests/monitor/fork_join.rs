@@ -1,11 +1,12 @@
 //! Fork-join pools beside thread pools: the same figures, threads and recent tasks.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use windlass::monitor::{Ending, Monitor, Registry};
 use windlass::pool::Times;
 use windlass::prelude::*;
-use windlass::testing::{PATIENCE, until};
+use windlass::testing::{Gate, PATIENCE, until};
 
 /// WL-403
 #[test]
@@ -60,5 +61,29 @@ fn a_fork_join_pool_shows_its_times_threads_and_recent_tasks() {
 
     ended.0.send(()).unwrap();
     running.unwrap().join().unwrap();
+    pool.close();
+}
+
+/// WL-403
+#[test]
+fn the_largest_size_of_a_fork_join_pool_is_known_when_its_workers_are_gone() {
+    let registry = Registry::new();
+    let builder = ForkJoinPool::builder().name("search").parallelism(2);
+    let pool = builder.keep_alive(Duration::ZERO).build().unwrap();
+    registry.register(&pool);
+    let monitor = Monitor::builder().registry(&registry).manual(true);
+    let monitor = monitor.start().unwrap();
+    let gate = Gate::new();
+    for _ in 0..2 {
+        let gate = gate.clone();
+        pool.execute(move || gate.pass_uninterruptibly()).unwrap();
+    }
+    gate.await_waiting(2);
+    gate.open();
+    until("the workers to leave", || pool.stats().pool_size == 0);
+    monitor.sample();
+
+    let threads = monitor.pool("search").unwrap().snapshot.threads;
+    assert_eq!((threads.size, threads.largest), (0, 2));
     pool.close();
 }
