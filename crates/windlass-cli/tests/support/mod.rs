@@ -2,6 +2,7 @@
 
 #![allow(
     dead_code,
+    unreachable_pub,
     clippy::allow_attributes,
     clippy::unwrap_used,
     missing_docs,
@@ -15,12 +16,19 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(crate) mod fleet;
+#[path = "../../../windlass-remote/tests/support/server.rs"]
+pub mod server;
+
 /// How long a state is awaited, far longer than it takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) fn windlass() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.env_remove("NO_COLOR").env_remove("WINDLASS_TOKEN");
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("WINDLASS_TOKEN")
+        .env_remove("WINDLASS_ENGINE");
     command
 }
 
@@ -34,9 +42,12 @@ pub(crate) fn run_with_input<S: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = S>,
     input: &[u8],
 ) -> Output {
-    let mut child = windlass()
-        .arg("run")
-        .args(arguments)
+    output_of(windlass().arg("run").args(arguments), input)
+}
+
+/// Runs a command with this input to its end.
+pub(crate) fn output_of(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -87,6 +98,30 @@ pub(crate) fn wait_for_end(mut child: Child) -> Output {
         child.try_wait().unwrap().is_some()
     });
     child.wait_with_output().unwrap()
+}
+
+/// Reads the standard error of a process until it contains a text, and returns what was read.
+pub(crate) fn read_until(child: &mut Child, text: &str) -> String {
+    use std::io::Read as _;
+    let mut pipe = child.stderr.take().unwrap();
+    let (send, receive) = std::sync::mpsc::channel();
+    let wanted = text.to_owned();
+    let reader = thread::spawn(move || {
+        let (mut read, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&read).contains(&wanted) {
+            match pipe.read(&mut byte) {
+                Ok(1) => read.push(byte[0]),
+                _ => break,
+            }
+        }
+        let _ = send.send(String::from_utf8_lossy(&read).into_owned());
+        pipe
+    });
+    let read = receive.recv_timeout(LONG);
+    let read = read.unwrap_or_else(|_| panic!("waited in vain for {text:?}"));
+    child.stderr = Some(reader.join().unwrap());
+    assert!(read.contains(text), "no {text:?} in {read:?}");
+    read
 }
 
 pub(crate) fn kill(child: &Child, signal: &str) {
