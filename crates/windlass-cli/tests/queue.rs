@@ -1,6 +1,8 @@
 //! `windlass queue`: what it prints is what the engine holds, and what it does happens there. Needs a Redis
 //! server, or skips.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::io::{BufRead as _, BufReader};

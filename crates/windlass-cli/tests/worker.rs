@@ -1,5 +1,7 @@
 //! `windlass worker`: what it allows, how it ends, and that it outlives its engine. Needs a Redis server, or skips.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::os::unix::fs::PermissionsExt as _;

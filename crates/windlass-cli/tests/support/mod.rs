@@ -80,11 +80,16 @@ pub(crate) fn sorted_lines(output: &Output) -> Vec<String> {
 }
 
 /// Waits until the condition holds; fails when it does not for a long time.
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_until_every(Duration::from_millis(5), what, condition);
+}
+
+/// The same for a condition that is not to be asked for more often: a console limits its requests, say.
+pub(crate) fn wait_until_every(pause: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain until {what}");
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(pause);
     }
 }
 
