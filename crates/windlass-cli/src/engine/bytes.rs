@@ -69,7 +69,7 @@ impl From<&OsStr> for Bytes {
 impl From<Bytes> for Form {
     fn from(bytes: Bytes) -> Self {
         match String::from_utf8(bytes.0) {
-            Ok(text) if escapes(&text) * 3 <= text.len() => Self::Text(text),
+            Ok(text) if escapes(&text) <= text.len() / 3 + 16 => Self::Text(text),
             Ok(text) => Self::Base64 {
                 base64: BASE64_STANDARD.encode(text),
             },

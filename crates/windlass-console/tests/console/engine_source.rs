@@ -91,6 +91,22 @@ impl Scene {
         assert_eq!(submitted, [Submitted::Accepted]);
     }
 
+    /// Leaves one dead letter, one task that waits and one that is scheduled, in a paused queue, and returns the
+    /// ids of the last two.
+    fn fill(&self) -> [TaskId; 2] {
+        self.submit_garbage("broken");
+        await_that("the task is dead", || {
+            self.state("broken") == Some(TaskState::Dead)
+        });
+        let executor = RemoteExecutor::builder(Arc::clone(&self.engine));
+        let executor = executor.queue(self.queue.as_str()).build().unwrap();
+        assert_eq!(executor.submit_task(Add(1, 2)).unwrap().get(), Ok(3));
+        self.set_paused(true);
+        let waiting = executor.submit_task(Add(3, 4)).unwrap();
+        let later = executor.schedule(Duration::from_secs(3600), Add(5, 6));
+        [waiting.id().clone(), later.unwrap().id().clone()]
+    }
+
     fn record(&self, id: &str) -> Option<TaskRecord> {
         let id: TaskId = id.parse().unwrap();
         let records = self.engine.look_up(&self.queue, &[id], None);
@@ -124,21 +140,10 @@ impl Scene {
 }
 
 #[test]
-fn what_the_console_shows_is_what_the_engine_holds() {
+fn the_queues_and_workers_that_are_shown_are_those_of_the_engine() {
     with_each_engine(|scene| {
         let worker = scene.worker();
-        scene.submit_garbage("broken");
-        await_that("the task is dead", || {
-            scene.state("broken") == Some(TaskState::Dead)
-        });
-        let executor = RemoteExecutor::builder(Arc::clone(&scene.engine));
-        let executor = executor.queue("media").build().unwrap();
-        assert_eq!(executor.submit_task(Add(1, 2)).unwrap().get(), Ok(3));
-        scene.set_paused(true);
-        let waiting = executor.submit_task(Add(3, 4)).unwrap();
-        let later = executor.schedule(Duration::from_secs(3600), Add(5, 6));
-        let later = later.unwrap();
-
+        scene.fill();
         await_that("the worker is idle for the engine", || {
             let workers = scene.engine.workers(&scene.queue).unwrap();
             workers.len() == 1 && workers[0].busy == 0
@@ -169,12 +174,18 @@ fn what_the_console_shows_is_what_the_engine_holds() {
         let shown = &overview["workers"][0];
         assert_eq!(shown["id"], worker.id());
         assert_eq!(shown["pid"], std::process::id());
+    });
+}
 
-        for future in [&waiting, &later] {
-            let id = future.id().as_str();
+#[test]
+fn the_tasks_that_are_shown_are_those_of_the_engine() {
+    with_each_engine(|scene| {
+        let _worker = scene.worker();
+        for id in scene.fill() {
             let task = scene.stage.get(&format!("/api/v1/remote/tasks/{id}"));
             let task = task.expect(200).json();
-            assert_eq!(task["state"], scene.state(id).unwrap().to_string());
+            let state = scene.state(id.as_str()).unwrap();
+            assert_eq!(task["state"], state.to_string());
             assert_eq!(
                 (&task["name"], &task["queue"]),
                 (&"test.add".into(), &"media".into())
@@ -184,13 +195,14 @@ fn what_the_console_shows_is_what_the_engine_holds() {
         let (dead, record) = (dead.expect(200).json(), scene.record("broken").unwrap());
         assert_eq!(dead["attempts"], record.deliveries);
         assert_eq!(dead["error"], record.failure.unwrap().to_string());
-        scene.stage.get("/api/v1/remote/tasks/nobody").expect(404);
-        scene
-            .stage
-            .get("/api/v1/remote/tasks/broken?queue=no")
-            .expect(404);
+        for path in ["tasks/nobody", "tasks/broken?queue=no"] {
+            scene
+                .stage
+                .get(&format!("/api/v1/remote/{path}"))
+                .expect(404);
+        }
         // Nobody's question has made a queue.
-        assert_eq!(scene.engine.queues().unwrap(), [scene.queue.clone()]);
+        assert_eq!(scene.engine.queues().unwrap().len(), 1);
     });
 }
 
