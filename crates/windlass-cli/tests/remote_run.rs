@@ -1,19 +1,32 @@
 //! `windlass run --engine`: the same jobs, run by workers. Needs a Redis server, or skips.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::os::unix::ffi::OsStringExt as _;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use support::fleet::Fleet;
 use support::{
-    kill, output_of, processes_with, sorted_lines, stderr, stdout, summary, wait_for_end,
-    wait_for_file, wait_until,
+    kill, output_of, processes_with, read_until, sorted_lines, stderr, stdout, summary,
+    wait_for_end, wait_for_file, wait_until,
 };
+use windlass_remote::{QueueAdmin, QueueName};
 
 /// A job that says that it runs, and ends when it is let go.
 const GATED: &str =
     "gated = sh: touch \"ready-$1\"; while ! test -e go; do sleep 0.01; done; echo \"$1\"\n";
+
+fn start(fleet: &Fleet, arguments: &[&str]) -> Child {
+    fleet
+        .run_command(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
 
 #[test]
 fn commands_run_on_workers_and_their_outputs_come_back_in_order() {
@@ -222,15 +235,12 @@ fn ctrl_c_waits_for_what_runs_and_cancels_what_no_worker_has_started() {
         return;
     };
     fleet.add_worker(GATED, &["-j", "1"]);
-    let child = fleet
-        .run_command([
+    let child = start(
+        &fleet,
+        &[
             "-j", "3", "--json", "gated", ":::", "1", "2", "3", "4", "5", "6",
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        ],
+    );
     wait_until("one runs and two wait", || {
         let stats = fleet.json(&["list"]);
         stats[0]["running"] == 1 && stats[0]["ready"] == 2
@@ -258,13 +268,10 @@ fn term_ends_what_runs_on_the_workers() {
     else {
         return;
     };
-    let child = fleet
-        .run_command(["--json", "--summary", "always", "job", ":::", "1"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(
+        &fleet,
+        &["--json", "--summary", "always", "job", ":::", "1"],
+    );
     wait_for_file(&fleet.file("ready"));
     kill(&child, "TERM");
     let output = wait_for_end(child);
@@ -281,13 +288,7 @@ fn a_job_whose_worker_is_killed_runs_on_another_one() {
     let Some(mut fleet) = Fleet::with_worker(&allowed) else {
         return;
     };
-    let child = fleet
-        .run_command(["job", ":::", "x"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(&fleet, &["job", ":::", "x"]);
     wait_for_file(&fleet.file("starts"));
     let starts = std::fs::read_to_string(fleet.file("starts")).unwrap();
     std::fs::write(fleet.file("second"), "").unwrap();
@@ -304,6 +305,72 @@ fn a_job_whose_worker_is_killed_runs_on_another_one() {
         (Some(0), "x\n")
     );
     assert_eq!(fleet.json(&["stats"])["redelivered"], 1);
+}
+
+#[test]
+fn a_job_that_may_run_once_is_lost_with_its_worker() {
+    let marker = "31536105";
+    let allowed = format!("job = sh: echo $PPID >> starts; sleep {marker}\n");
+    let Some(mut fleet) = Fleet::with_worker(&allowed) else {
+        return;
+    };
+    let child = start(&fleet, &["--at-most-once", "--json", "job", ":::", "x"]);
+    wait_for_file(&fleet.file("starts"));
+    let starts = std::fs::read_to_string(fleet.file("starts")).unwrap();
+    fleet.add_worker(&allowed, &["-j", "1"]);
+    let first = fleet.take_worker(starts.trim().parse().unwrap());
+    kill(&first, "KILL");
+    wait_for_end(first);
+    let output = wait_for_end(child);
+    assert_eq!(output.status.code(), Some(123));
+    let failure = &summary(&output)["failures"][0];
+    assert_eq!(failure["outcome"], "lost");
+    assert_eq!(failure["reason"], "lost: the worker vanished");
+    let starts = std::fs::read_to_string(fleet.file("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 1);
+}
+
+#[test]
+fn a_third_ctrl_c_ends_a_run_whose_engine_is_away() {
+    let Some(mut fleet) = Fleet::with_worker(GATED) else {
+        return;
+    };
+    let mut child = start(&fleet, &["--json", "gated", ":::", "1"]);
+    wait_for_file(&fleet.file("ready-1"));
+    support::server::end(fleet.server.child.take().unwrap());
+    kill(&child, "INT");
+    read_until(&mut child, "(again: TERM)");
+    kill(&child, "INT");
+    read_until(&mut child, "(again: KILL)");
+    kill(&child, "INT");
+    let output = wait_for_end(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(summary(&output)["failures"][0]["outcome"], "lost");
+}
+
+#[test]
+fn a_run_waits_for_room_in_a_full_queue_and_ends_at_a_closed_one() {
+    let Some(fleet) = Fleet::with_worker("echo\n") else {
+        return;
+    };
+    let queue = QueueAdmin::new(fleet.server.engine(), QueueName::default());
+    queue.set_capacity(Some(1)).unwrap();
+    queue.pause().unwrap();
+    let child = start(&fleet, &["-j", "5", "echo", ":::", "1", "2", "3", "4", "5"]);
+    wait_until("the queue has refused some", || {
+        queue.stats().unwrap().refused >= 4
+    });
+    queue.resume().unwrap();
+    let output = wait_for_end(child);
+    assert_eq!(sorted_lines(&output), ["1", "2", "3", "4", "5"]);
+    queue.close().unwrap();
+    let output = fleet.run(["echo", ":::", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("the queue is closed"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

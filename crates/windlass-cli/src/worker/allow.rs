@@ -1,13 +1,15 @@
 //! The commands that a worker may run; all others it does not.
 //!
 //! ```text
-//! # comments and empty lines are skipped
-//! gzip                                         a program, with any arguments
-//! /opt/import/run.sh                           a program by its path
-//! thumbnail = convert -- {1} -resize 64 {2}    a name, with exactly two arguments
-//! backup    = tar -czf {1} -- {@}              the first argument, and all of them
-//! refresh   = systemctl restart web            a name without arguments
-//! count     = sh: wc -l < "$1"                 a script of a shell; arguments are its parameters
+//! # A program, with any arguments; by its name or by its path.
+//! gzip
+//! /opt/import/run.sh
+//! # A name, with exactly two arguments; with any; with none.
+//! store   = cp -- {1} {2}
+//! archive = tar -czf /backup/latest.tar.gz -- {@}
+//! refresh = systemctl restart web
+//! # A script of a shell, whose parameters are the arguments.
+//! count   = sh: wc -l < "$1"
 //! ```
 //!
 //! A command line is split into words and never read by a shell, unless it begins with `sh:`. Programs are
