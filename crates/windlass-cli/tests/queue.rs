@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use support::fleet::Fleet;
-use support::{kill, output_of, stderr, stdout, wait_for_end, wait_until, windlass};
+use support::{Process, kill, output_of, stderr, stdout, wait_for_end, wait_until, windlass};
 use windlass_cli::engine::CommandTask;
 use windlass_remote::engine::{Engine as _, NewTask, TaskState};
 use windlass_remote::{QueueName, RemoteTask as _, TaskOptions};
@@ -99,13 +99,7 @@ fn a_command_is_shown_with_its_words_and_its_end() {
     let Some(mut fleet) = Fleet::start() else {
         return;
     };
-    let run = fleet
-        .run_command(["-j", "1", "fail", ":::", "it's"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let run = fleet.start_run(&["-j", "1", "fail", ":::", "it's"]);
     // Nobody has started it yet, so its id is found by that of its run.
     wait_until("it waits", || fleet.json(&["list"])[0]["ready"] == 1);
     let id = task_of(run.id(), &fleet);
@@ -193,13 +187,7 @@ fn a_paused_queue_gives_workers_nothing_and_a_waiting_task_can_be_cancelled() {
     };
     assert_eq!(fleet.json(&["pause"])["paused"], true);
     assert!(stdout(&fleet.queue(["list"])).contains("paused"));
-    let run = fleet
-        .run_command(["note", ":::", "made"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let run = fleet.start_run(&["note", ":::", "made"]);
     wait_until("it waits", || fleet.json(&["stats"])["ready"] == 1);
     let id = task_of(run.id(), &fleet);
     let cancelled = fleet.json(&["cancel", &id]);
@@ -296,6 +284,7 @@ fn the_console_shows_the_queues_of_the_engine_until_it_is_told_to_end() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
+        .map(Process::from)
         .unwrap();
     let mut lines = BufReader::new(console.stdout.take().unwrap()).lines();
     let mut field = |name: &str| {

@@ -1,11 +1,8 @@
 //! `windlass run --engine`: the same jobs, run by workers. Needs a Redis server, or skips.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod support;
 
 use std::os::unix::ffi::OsStringExt as _;
-use std::process::{Child, Stdio};
 
 use support::fleet::Fleet;
 use support::{
@@ -17,16 +14,6 @@ use windlass_remote::{QueueAdmin, QueueName};
 /// A job that says that it runs, and ends when it is let go.
 const GATED: &str =
     "gated = sh: touch \"ready-$1\"; while ! test -e go; do sleep 0.01; done; echo \"$1\"\n";
-
-fn start(fleet: &Fleet, arguments: &[&str]) -> Child {
-    fleet
-        .run_command(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
 
 #[test]
 fn commands_run_on_workers_and_their_outputs_come_back_in_order() {
@@ -235,12 +222,9 @@ fn ctrl_c_waits_for_what_runs_and_cancels_what_no_worker_has_started() {
         return;
     };
     fleet.add_worker(GATED, &["-j", "1"]);
-    let child = start(
-        &fleet,
-        &[
-            "-j", "3", "--json", "gated", ":::", "1", "2", "3", "4", "5", "6",
-        ],
-    );
+    let child = fleet.start_run(&[
+        "-j", "3", "--json", "gated", ":::", "1", "2", "3", "4", "5", "6",
+    ]);
     wait_until("one runs and two wait", || {
         let stats = fleet.json(&["list"]);
         stats[0]["running"] == 1 && stats[0]["ready"] == 2
@@ -268,10 +252,7 @@ fn term_ends_what_runs_on_the_workers() {
     else {
         return;
     };
-    let child = start(
-        &fleet,
-        &["--json", "--summary", "always", "job", ":::", "1"],
-    );
+    let child = fleet.start_run(&["--json", "--summary", "always", "job", ":::", "1"]);
     wait_for_file(&fleet.file("ready"));
     kill(&child, "TERM");
     let output = wait_for_end(child);
@@ -288,7 +269,7 @@ fn a_job_whose_worker_is_killed_runs_on_another_one() {
     let Some(mut fleet) = Fleet::with_worker(&allowed) else {
         return;
     };
-    let child = start(&fleet, &["job", ":::", "x"]);
+    let child = fleet.start_run(&["job", ":::", "x"]);
     wait_for_file(&fleet.file("starts"));
     let starts = std::fs::read_to_string(fleet.file("starts")).unwrap();
     std::fs::write(fleet.file("second"), "").unwrap();
@@ -314,7 +295,7 @@ fn a_job_that_may_run_once_is_lost_with_its_worker() {
     let Some(mut fleet) = Fleet::with_worker(&allowed) else {
         return;
     };
-    let child = start(&fleet, &["--at-most-once", "--json", "job", ":::", "x"]);
+    let child = fleet.start_run(&["--at-most-once", "--json", "job", ":::", "x"]);
     wait_for_file(&fleet.file("starts"));
     let starts = std::fs::read_to_string(fleet.file("starts")).unwrap();
     fleet.add_worker(&allowed, &["-j", "1"]);
@@ -335,7 +316,7 @@ fn a_third_ctrl_c_ends_a_run_whose_engine_is_away() {
     let Some(mut fleet) = Fleet::with_worker(GATED) else {
         return;
     };
-    let mut child = start(&fleet, &["--json", "gated", ":::", "1"]);
+    let mut child = fleet.start_run(&["--json", "gated", ":::", "1"]);
     wait_for_file(&fleet.file("ready-1"));
     support::server::end(fleet.server.child.take().unwrap());
     kill(&child, "INT");
@@ -356,7 +337,7 @@ fn a_run_waits_for_room_in_a_full_queue_and_ends_at_a_closed_one() {
     let queue = QueueAdmin::new(fleet.server.engine(), QueueName::default());
     queue.set_capacity(Some(1)).unwrap();
     queue.pause().unwrap();
-    let child = start(&fleet, &["-j", "5", "echo", ":::", "1", "2", "3", "4", "5"]);
+    let child = fleet.start_run(&["-j", "5", "echo", ":::", "1", "2", "3", "4", "5"]);
     wait_until("the queue has refused some", || {
         queue.stats().unwrap().refused >= 4
     });

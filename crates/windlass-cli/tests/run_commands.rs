@@ -451,7 +451,7 @@ fn help_explains_placeholders_and_exit_codes() {
     for text in [
         "sh: wc -l",
         "WINDLASS_ENGINE",
-        "A second one",
+        "gives the tasks back",
         "Exit codes:",
     ] {
         assert!(stdout(&output).contains(text), "{text}");

@@ -5,27 +5,16 @@
 mod support;
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Stdio};
 
 use support::fleet::Fleet;
 use support::{
-    kill, kill_pid, output_of, processes_with, stderr, stdout, wait_for_end, wait_for_file,
-    wait_until, windlass,
+    Process, kill, kill_pid, output_of, processes_with, stderr, stdout, wait_for_end,
+    wait_for_file, wait_until, windlass,
 };
 
 /// A job that says that it runs, and ends when it is let go.
 const GATED: &str =
     "gated = sh: touch ready; while ! test -e go; do sleep 0.01; done; echo \"$1\"\n";
-
-fn start_run(fleet: &Fleet, arguments: &[&str]) -> Child {
-    fleet
-        .run_command(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
 
 #[test]
 fn term_lets_a_worker_finish_what_it_runs() {
@@ -33,7 +22,7 @@ fn term_lets_a_worker_finish_what_it_runs() {
         return;
     };
     let pid = fleet.add_worker(GATED, &["-j", "1"]);
-    let run = start_run(&fleet, &["gated", ":::", "x"]);
+    let run = fleet.start_run(&["gated", ":::", "x"]);
     wait_for_file(&fleet.file("ready"));
     kill_pid(pid, "TERM");
     let mut worker = fleet.take_worker(pid);
@@ -56,7 +45,7 @@ fn a_second_signal_gives_tasks_back_and_ends_the_commands() {
         return;
     };
     let pid = fleet.add_worker(&allowed, &["-j", "1"]);
-    let run = start_run(&fleet, &["job", ":::", "x"]);
+    let run = fleet.start_run(&["job", ":::", "x"]);
     wait_for_file(&fleet.file("ready"));
     std::fs::write(fleet.file("second"), "").unwrap();
     kill_pid(pid, "INT");
@@ -87,6 +76,7 @@ fn a_worker_outlives_its_engine() {
     let mut worker = fleet
         .worker(&format!("{GATED}echo\n"), &["-j", "2"])
         .spawn()
+        .map(Process::from)
         .unwrap();
     let pid = worker.id();
     let told = support::read_until(&mut worker, "trying until it can be used");
@@ -95,7 +85,7 @@ fn a_worker_outlives_its_engine() {
     wait_until("the worker has found it", || fleet.knows_worker(pid));
     support::read_until(&mut worker, "the engine is back");
     // The engine goes while a command runs, and comes back.
-    let run = start_run(&fleet, &["gated", ":::", "x"]);
+    let run = fleet.start_run(&["gated", ":::", "x"]);
     wait_for_file(&fleet.file("ready"));
     support::server::end(fleet.server.child.take().unwrap());
     support::read_until(&mut worker, "commands run on");
@@ -121,7 +111,7 @@ fn a_command_that_is_cancelled_ends_with_its_group() {
     let Some(fleet) = Fleet::with_worker(&allowed) else {
         return;
     };
-    let run = start_run(&fleet, &["--grace", "100ms", "job", ":::", "x"]);
+    let run = fleet.start_run(&["--grace", "100ms", "job", ":::", "x"]);
     wait_for_file(&fleet.file("ready"));
     let run_id = find_task(&fleet);
     let cancelled = fleet.queue(["cancel", &run_id]);

@@ -2,18 +2,19 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::server::RedisServer;
-use super::{output_of, wait_until, windlass};
+use super::{Process, output_of, wait_until, windlass};
 
+/// The workers are dropped first; their guards end what they run.
 pub(crate) struct Fleet {
+    workers: Vec<Process>,
     pub(crate) server: RedisServer,
     folder: TempDir,
-    workers: Vec<Child>,
 }
 
 impl Fleet {
@@ -60,9 +61,9 @@ impl Fleet {
 
     /// Starts a worker and waits until the engine knows it; returns its process.
     pub(crate) fn add_worker(&mut self, allowed: &str, arguments: &[&str]) -> u32 {
-        let child = self.worker(allowed, arguments).spawn().unwrap();
-        let pid = child.id();
-        self.workers.push(child);
+        let worker = Process::from(self.worker(allowed, arguments).spawn().unwrap());
+        let pid = worker.id();
+        self.workers.push(worker);
         wait_until("the worker is there", || self.knows_worker(pid));
         pid
     }
@@ -75,7 +76,7 @@ impl Fleet {
     }
 
     /// Takes a worker out, to be waited for.
-    pub(crate) fn take_worker(&mut self, pid: u32) -> Child {
+    pub(crate) fn take_worker(&mut self, pid: u32) -> Process {
         let at = self.workers.iter().position(|child| child.id() == pid);
         self.workers.remove(at.unwrap())
     }
@@ -90,6 +91,17 @@ impl Fleet {
             .args(["run", "--engine", &self.server.url()])
             .args(arguments);
         command
+    }
+
+    /// Starts a run through the server.
+    pub(crate) fn start_run(&self, arguments: &[&str]) -> Process {
+        self.run_command(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .into()
     }
 
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Output {
@@ -111,12 +123,5 @@ impl Fleet {
         let output = self.queue(arguments.iter().chain(&["--json"]));
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Fleet {
-    fn drop(&mut self) {
-        // Their guards end what they run.
-        self.workers.drain(..).for_each(super::server::end);
     }
 }

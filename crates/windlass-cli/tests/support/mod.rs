@@ -97,12 +97,43 @@ pub(crate) fn wait_for_file(path: &Path) {
     wait_until(&format!("{} exists", path.display()), || path.exists());
 }
 
+/// A process that is killed when it is dropped: a test that fails leaves none behind.
+#[derive(Debug)]
+pub(crate) struct Process(Option<Child>);
+
+impl From<Child> for Process {
+    fn from(child: Child) -> Self {
+        Self(Some(child))
+    }
+}
+
+impl std::ops::Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl std::ops::DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(server::end);
+    }
+}
+
 /// Waits for the end of a process, and returns its output; one that does not end fails the test.
-pub(crate) fn wait_for_end(mut child: Child) -> Output {
+pub(crate) fn wait_for_end(process: impl Into<Process>) -> Output {
+    let mut process = process.into();
     wait_until("the process has ended", || {
-        child.try_wait().unwrap().is_some()
+        process.try_wait().unwrap().is_some()
     });
-    child.wait_with_output().unwrap()
+    process.0.take().unwrap().wait_with_output().unwrap()
 }
 
 /// Reads the standard error of a process until it contains a text, and returns what was read.
