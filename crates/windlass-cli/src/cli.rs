@@ -9,15 +9,21 @@ use clap_complete::Shell;
 use crate::attach::{PoolsOptions, SetOptions, pools, set};
 use crate::demo::{DemoOptions, demo};
 use crate::exit::Failure;
+use crate::queue::{self, QueueOptions};
 use crate::run::{self, RunOptions};
 use crate::size::{self, SizeOptions};
 use crate::top::{TopOptions, top};
+use crate::worker::{self, WorkerOptions};
 use crate::{manual, style};
 
 /// Thread pools for the command line: run commands on one, size one, watch and tune those of a program.
 ///
 /// windlass demo                            a service to watch and tune, with its console in the browser
 /// windlass run 'gzip -k {}' ::: *.log      a command for each input, on a pool
+/// windlass worker --engine redis://queue/ --allow commands.txt
+///                                          runs such commands for other machines
+/// windlass queue list --engine redis://queue/
+///                                          what waits, runs and is dead there
 /// windlass size --rate 500 --service 15ms -j 8 -q 100
 ///                                          what will this pool do?
 /// windlass top                             the pools of a program, in the terminal
@@ -52,6 +58,19 @@ enum Command {
         after_long_help = run::HELP
     )]
     Run(Box<RunOptions>),
+
+    /// Run the commands of a queue on another machine, those that an allow-list names
+    #[command(after_long_help = worker::HELP)]
+    Worker(WorkerOptions),
+
+    /// Look at queues on other machines, and change them
+    #[command(after_help = "\
+        windlass queue list --engine redis://queue.example/\n\
+        windlass queue show run:4711-8c3f2e0b5a7d9c11:3:1 --json\n\
+        windlass queue dead retry --all --queue media\n\
+        windlass queue console              all of it in the browser\n\n\
+        The variable WINDLASS_ENGINE names the engine where --engine does not.")]
+    Queue(QueueOptions),
 
     /// Say how many threads a pool should have, and what a pool of a size will do
     #[command(after_long_help = include_str!("size/help.txt"))]
@@ -115,6 +134,8 @@ impl Command {
     fn run(self) -> Result<ExitCode, Failure> {
         let done = match self {
             Self::Run(options) => return run::execute(&options),
+            Self::Worker(options) => return worker::execute(&options),
+            Self::Queue(options) => queue::execute(&options),
             Self::Demo(options) => demo(&options),
             Self::Top(options) => top(&options),
             Self::Pools(options) => pools(&options),

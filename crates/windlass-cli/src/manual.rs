@@ -33,11 +33,8 @@ pub fn man(folder: Option<&Path>) -> Result<(), Failure> {
     let Some(folder) = folder else {
         return write_out(&page(program, "windlass").map_err(|error| unwritable("page", &error))?);
     };
-    let pages = program
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-        .map(|command| (format!("windlass-{}", command.get_name()), command.clone()))
-        .chain([("windlass".to_owned(), program.clone())]);
+    let mut pages = Vec::new();
+    collect_pages("windlass", &program, &mut pages);
     for (name, command) in pages {
         let path = folder.join(format!("{name}.1"));
         page(command, &name)
@@ -45,6 +42,14 @@ pub fn man(folder: Option<&Path>) -> Result<(), Failure> {
             .map_err(|error| unwritable(path.as_os_str(), &error))?;
     }
     Ok(())
+}
+
+/// Adds the page of a command, and those of its commands: `windlass-queue-dead-retry`.
+fn collect_pages(name: &str, command: &Command, pages: &mut Vec<(String, Command)>) {
+    pages.push((name.to_owned(), command.clone()));
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        collect_pages(&format!("{name}-{}", part.get_name()), part, pages);
+    }
 }
 
 fn page(command: Command, name: &str) -> io::Result<Vec<u8>> {

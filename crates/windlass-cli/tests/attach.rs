@@ -7,7 +7,7 @@ mod support;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Output, Stdio};
 
-use support::{kill, stderr, stdout, wait_for_end, wait_until, windlass};
+use support::{kill, stderr, stdout, wait_for_end, wait_until_every, windlass};
 
 /// A demo on a free port, with the address and the token that it has printed.
 struct Demo {
@@ -73,9 +73,9 @@ impl Demo {
 #[test]
 fn a_demo_is_watched_tuned_and_ended_with_a_report() {
     let demo = Demo::start(&["--quiet"]);
-    wait_until("the web pool has finished tasks", || {
-        // The console answers twenty requests a second.
-        std::thread::sleep(std::time::Duration::from_millis(200));
+    // The console answers twenty requests a second.
+    let pause = std::time::Duration::from_millis(200);
+    wait_until_every(pause, "the web pool has finished tasks", || {
         demo.pool("web")["tasks"]["completed"].as_u64().unwrap() > 20
     });
     let table = stdout(&demo.windlass(&["pools"]));

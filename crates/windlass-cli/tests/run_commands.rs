@@ -427,6 +427,12 @@ fn completions_and_manual_pages_come_from_the_same_definitions() {
     assert!(status.success());
     let page = std::fs::read_to_string(folder.path().join("windlass-run.1")).unwrap();
     assert!(page.contains("keep") && page.contains("Examples"));
+    let page = folder.path().join("windlass-queue-dead-retry.1");
+    assert!(
+        std::fs::read_to_string(page)
+            .unwrap()
+            .contains("ready again")
+    );
 }
 
 #[test]
@@ -438,6 +444,15 @@ fn help_explains_placeholders_and_exit_codes() {
         "Exit codes:",
         "--when-full",
         "discard-oldest",
+    ] {
+        assert!(stdout(&output).contains(text), "{text}");
+    }
+    let output = windlass().args(["worker", "--help"]).output().unwrap();
+    for text in [
+        "sh: wc -l",
+        "WINDLASS_ENGINE",
+        "gives the tasks back",
+        "Exit codes:",
     ] {
         assert!(stdout(&output).contains(text), "{text}");
     }

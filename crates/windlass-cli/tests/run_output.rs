@@ -199,14 +199,15 @@ fn peak_of(inputs: u64, order: &[&str]) -> u64 {
         .spawn()
         .unwrap();
     let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
+    let pause = std::time::Duration::from_millis(1);
+    support::wait_until_every(pause, "the run has ended", || {
         let path = format!("/proc/{}/status", child.id());
         let status = std::fs::read_to_string(path).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
         peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+        child.try_wait().unwrap().is_some()
+    });
     assert!(numbers.wait().unwrap().success() && peak > 0);
     peak
 }

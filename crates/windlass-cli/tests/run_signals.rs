@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use support::{
-    is_alive, kill, kill_pid, processes_with, run, stdout, summary, wait_for_end, wait_for_file,
-    wait_until, windlass,
+    is_alive, kill, kill_pid, processes_with, read_until, run, stdout, summary, wait_for_end,
+    wait_for_file, wait_until, windlass,
 };
 
 /// Starts a run on one thread whose first job runs this script; `$0` is a folder for its files.
@@ -69,20 +69,14 @@ fn the_first_ctrl_c_starts_nothing_more_and_lets_running_jobs_end() {
 fn the_second_ctrl_c_terminates_jobs_and_the_third_kills_them() {
     let folder = tempfile::tempdir().unwrap();
     let script = ": {}; trap 'touch told' TERM; touch ready; while :; do sleep 0.01; done";
-    let child = start(folder.path(), &[], script);
+    let mut child = start(folder.path(), &[], script);
     wait_for_file(&folder.path().join("ready"));
+    // A signal that comes while another is pending is one signal, so each is sent after the last has acted.
     kill(&child, "INT");
-    let told = folder.path().join("told");
-    // A signal that comes while another is pending is one signal, so the second is sent until it acts.
-    wait_until("the job was told to terminate", || {
-        if !told.exists() {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            if !told.exists() {
-                kill(&child, "INT");
-            }
-        }
-        told.exists()
-    });
+    read_until(&mut child, "(again: TERM)");
+    kill(&child, "INT");
+    read_until(&mut child, "(again: KILL)");
+    wait_for_file(&folder.path().join("told"));
     kill(&child, "INT");
     let output = wait_for_end(child);
     assert_eq!(output.status.code(), Some(130));
@@ -229,14 +223,16 @@ fn a_run_that_is_killed_leaves_no_job_behind() {
 #[test]
 fn a_run_that_is_killed_while_it_starts_jobs_leaves_none_behind() {
     let marker = format!("5432{}", std::process::id());
-    for round in 1..=10_u64 {
+    for jobs in 0..=8 {
         let mut child = windlass()
             .args(["run", "-j", "8", "sleep", ":::"])
             .args((0..8).map(|n| format!("{marker}{n}")))
             .spawn()
             .unwrap();
-        // At another moment of the start in each round.
-        std::thread::sleep(std::time::Duration::from_millis(round * 3));
+        // At another moment of the start in each round; the run itself names the marker too.
+        wait_until("so many jobs are there", || {
+            processes_with(&marker).len() > jobs
+        });
         kill(&child, "KILL");
         child.wait().unwrap();
         wait_until("no job is left", || processes_with(&marker).is_empty());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use support::{stdout, wait_for_file, wait_until, windlass};
+use support::{stdout, wait_for_file, wait_until, wait_until_every, windlass};
 
 /// The program on a pseudo-terminal, and what it has shown so far.
 struct Terminal {
@@ -189,8 +189,8 @@ fn top_shows_pools_and_keys_tune_them() {
     // The pools are sorted by name: web is the last. The screen is drawn by its differences, so the
     // console is asked what the key has done.
     keys.write_all(b"jjj+").unwrap();
-    wait_until("the key has changed the pool", || {
-        std::thread::sleep(std::time::Duration::from_millis(200));
+    let pause = std::time::Duration::from_millis(200);
+    wait_until_every(pause, "the key has changed the pool", || {
         let output = windlass()
             .args(["pools", "web", "-A", &address])
             .output()

@@ -105,6 +105,9 @@ class RemoteView {
     );
     set(this.engine, 'data-tone', engine.up ? 'ok' : 'bad');
     this.queues.render(queues);
+    // Not every engine knows it; a column of dashes says nothing.
+    const knowsOldest = queues.some((queue) => queue.oldest_ready_seconds !== null);
+    for (const cell of this.queueTable.node.querySelectorAll('tr > :nth-child(6)')) show(cell, knowsOldest);
     this.workers.render(workers);
     show(this.workerTable.empty, workers.length === 0);
     show(this.workerTable.scroller, workers.length > 0);
@@ -155,7 +158,7 @@ function updateQueue(row, queue) {
     `${count(queue.slots_free)} of ${count(queue.slots)}`,
   ];
   values.forEach((value, index) => text(row.cells[index], value));
-  set(row.cells[0], 'title', `by priority: ${queue.ready.map(count).join(', ')}`);
+  set(row.cells[0], 'title', queue.ready.length > 1 ? `by priority: ${queue.ready.map(count).join(', ')}` : null);
   row.cells[3].classList.toggle('is-bad', queue.dead > 0);
   row.cells[5].classList.toggle('is-bad', queue.workers === 0 && ready > 0);
   show(row.paused, queue.paused);
@@ -297,7 +300,11 @@ class DeadLetters {
 
   choices(queues) {
     const before = `${this.queue.value} ${this.count}`;
+    const isFirst = this.queue.value === '';
     follow(this.queue, queues);
+    const dead = queues.find((queue) => queue.dead > 0);
+    // Nobody has chosen yet: what needs attention is shown.
+    if (isFirst && dead) this.queue.value = dead.name;
     this.count = queues.find(({ name }) => name === this.queue.value)?.dead;
     if (before !== `${this.queue.value} ${this.count}`) this.load();
   }

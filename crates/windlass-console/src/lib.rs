@@ -62,6 +62,8 @@ mod assets;
 mod body;
 mod builder;
 mod console;
+#[cfg(feature = "remote")]
+mod engine_source;
 mod events;
 mod failure;
 mod guard;

@@ -1,12 +1,17 @@
 //! What a console shows of tasks on other machines.
 //!
 //! The console knows no engine. Whoever has one implements [`RemoteSource`] and attaches it with
-//! [`Builder::remote`](crate::Builder::remote); the routes under `/api/v1/remote` then ask it.
+//! [`Builder::remote`](crate::Builder::remote); the routes under `/api/v1/remote` then ask it. For engines
+//! of `windlass-remote` that is done: `EngineSource`, with the feature `remote`.
 
 use std::error::Error;
 use std::fmt;
 
 use serde::Serialize;
+
+#[cfg(feature = "remote")]
+#[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
+pub use crate::engine_source::EngineSource;
 
 /// A distributed engine, as the console sees it.
 ///
@@ -74,7 +79,8 @@ pub trait RemoteSource: Send + Sync + 'static {
     /// [`NotFound`](RemoteError::NotFound) if there is none, or the engine did not answer.
     fn task(&self, queue: Option<&str>, id: &str) -> Result<RemoteTask, RemoteError>;
 
-    /// Returns one page of the dead letters, newest first; the first one without a cursor.
+    /// Returns one page of the dead letters, newest first, those of all queues without one; the first page
+    /// without a cursor.
     ///
     /// # Errors
     ///
@@ -170,7 +176,8 @@ pub struct Engine {
 pub struct Queue {
     /// Its name.
     pub name: String,
-    /// How many tasks are ready, by priority, the highest first.
+    /// How many tasks are ready, by priority, the highest first; one number for all of them if the engine
+    /// does not count them apart.
     pub ready: Vec<u64>,
     /// How many tasks wait for their time.
     pub scheduled: u64,

@@ -14,9 +14,9 @@ use super::stop::{Reason, Stage, Stop};
 
 /// The jobs of a run that are started, and what ends them.
 #[derive(Debug)]
-pub(super) struct Control {
-    pub(super) stop: Arc<Stop>,
-    pub(super) slots: Arc<Slots>,
+pub(crate) struct Control {
+    pub(crate) stop: Arc<Stop>,
+    pub(crate) slots: Arc<Slots>,
     /// Runs what is due later; it has no thread until something is.
     timers: ScheduledThreadPoolExecutor,
     /// How long a job has between `TERM` and `KILL`.
@@ -24,11 +24,11 @@ pub(super) struct Control {
 }
 
 /// A time limit of a job that has been started.
-pub(super) type Limit = Option<ScheduledHandle<()>>;
+pub(crate) type Limit = Option<ScheduledHandle<()>>;
 
 impl Control {
     /// Creates the control of a run that the current thread submits.
-    pub(super) fn new(guard: Option<Guard>, grace: Duration) -> io::Result<Self> {
+    pub(crate) fn new(guard: Option<Guard>, grace: Duration) -> io::Result<Self> {
         Ok(Self {
             stop: Arc::new(Stop::new()?),
             slots: Arc::new(Slots::new(guard)),
@@ -38,7 +38,7 @@ impl Control {
     }
 
     /// Ends the run. Jobs that are told to terminate are killed after their grace.
-    pub(super) fn end(&self, stage: Stage, reason: Reason) {
+    pub(crate) fn end(&self, stage: Stage, reason: Reason) {
         self.advance(stage, reason.clone());
         if stage == Stage::Terminating {
             let (stop, slots) = (Arc::clone(&self.stop), Arc::clone(&self.slots));
@@ -52,7 +52,7 @@ impl Control {
     }
 
     /// Ends the run, or what is left of it, and leaves the next stage to the next call.
-    pub(super) fn advance(&self, stage: Stage, reason: Reason) {
+    pub(crate) fn advance(&self, stage: Stage, reason: Reason) {
         self.stop.raise(stage, reason);
         match stage {
             Stage::Running | Stage::Draining => {}
@@ -65,9 +65,14 @@ impl Control {
         }
     }
 
-    /// Starts the time limit of the job in a slot: `TERM` when it is up, `KILL` after the grace.
-    pub(super) fn limit(&self, slot: &Arc<Slot>, turn: u64, limit: Option<Duration>) -> Limit {
-        let (slot, timers, grace) = (Arc::clone(slot), self.timers.clone(), self.grace);
+    /// Starts the time limit of the job in a slot: `TERM` when it is up, `KILL` after a grace.
+    pub(crate) fn limit(
+        &self,
+        slot: &Arc<Slot>,
+        turn: u64,
+        (limit, grace): (Option<Duration>, Duration),
+    ) -> Limit {
+        let (slot, timers) = (Arc::clone(slot), self.timers.clone());
         let time_is_up = move || {
             if slot.time_up(turn, Signal::TERM) {
                 let kill = move || {
@@ -80,7 +85,7 @@ impl Control {
     }
 
     /// Signals a job that was started while the run was told to end.
-    pub(super) fn signal_late(&self, slot: &Slot) {
+    pub(crate) fn signal_late(&self, slot: &Slot) {
         match self.stop.stage() {
             Stage::Running | Stage::Draining => {}
             Stage::Terminating => slot.signal(Signal::TERM),

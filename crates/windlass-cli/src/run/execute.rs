@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use windlass::pool::{
@@ -16,18 +17,23 @@ use super::capture::Storage;
 use super::control::Control;
 use super::guard::Guard;
 use super::input::Inputs;
-use super::job::{Job, Policy, Shared};
+use super::job::{Job, Place, Policy, Shared};
 use super::journal::{Done, Journal, Known};
 use super::options::{RunOptions, When, WhenFull};
 use super::process::Launch;
 use super::progress::Progress;
+use super::remote::{Remote, Rules};
 use super::signals::Receiver;
 use super::sink::Sink;
 use super::stop::{Reason, Stage};
 use super::summary::{End, Summary};
 use super::tally::{Counts, Tally};
 use super::template::{ProgramError, Template, find_program};
+use crate::engine::{EngineAddress, read_key};
 use crate::exit::{self, Failure, complain};
+
+/// How long a call to the engine may take.
+const ENGINE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the command for each input.
 ///
@@ -35,17 +41,18 @@ use crate::exit::{self, Failure, complain};
 ///
 /// What keeps the run from starting. Whatever goes wrong later is in the exit code.
 pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
+    options.check()?;
     let (command, arguments) = options.command_and_inputs();
     let template =
         Template::new(command, options.replace.as_deref(), &options.shell).map_err(|error| {
             Failure::usage(format!("cannot understand the command: {error}"))
                 .hint("quote it as you would for a shell, or give it as several words")
         })?;
-    let launch = launch(options, &template)?;
-    let guard = if options.dry_run {
-        None
-    } else {
-        start_guard(&launch.run_id)
+    let run_id = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
+    let place = place(options, &template, run_id.clone())?;
+    let guard = match place {
+        Place::Here(_) if !options.dry_run => start_guard(&run_id),
+        _ => None,
     };
     let control = Control::new(guard, options.grace)
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -64,7 +71,7 @@ pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(format!("cannot use the outputs: {error}")))?;
     let shared = Arc::new(Shared {
         template,
-        launch,
+        place,
         control,
         sink,
         tally: Tally::default(),
@@ -82,6 +89,7 @@ fn run(
 ) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let pool = pool(options)?;
+    let canceller = canceller(shared)?;
     let signals = Receiver::start(Arc::clone(shared))
         .map_err(|error| Failure::new(format!("cannot receive signals: {error}")))?;
     if let Err(failure) = submit_all(&pool, shared, &mut inputs, (done, options.resume_failed)) {
@@ -92,6 +100,7 @@ fn run(
     drop(inputs);
     pool.shutdown();
     while pool.await_termination(Duration::MAX) != Ok(true) {}
+    drop(canceller);
     shared.sink.progress.clear();
     drop(signals);
     let reason = shared.control.stop.reason();
@@ -228,8 +237,55 @@ fn inputs(
     }
 }
 
+/// Says where the jobs run. A run that only prints them needs no engine.
+fn place(options: &RunOptions, template: &Template, run_id: String) -> Result<Place, Failure> {
+    let Some(engine) = options.engine.as_ref().filter(|_| !options.dry_run) else {
+        return Ok(Place::Here(launch(options, template, run_id)?));
+    };
+    let open = EngineAddress::given_or_env(Some(engine))?.open(ENGINE_PATIENCE)?;
+    let key = read_key(options.key_file.as_deref())?;
+    let rules = Rules {
+        time_limit: options.timeout,
+        grace: options.grace,
+        at_most_once: options.at_most_once,
+    };
+    let remote = Remote::new(&open, options.queue_name()?, key, run_id, rules)?;
+    Ok(Place::OnWorkers(remote))
+}
+
+/// The thread that cancels tasks on workers when the run ends; it ends when this is dropped.
+struct Canceller(Arc<Shared>, Option<JoinHandle<()>>);
+
+impl Drop for Canceller {
+    fn drop(&mut self) {
+        if let Place::OnWorkers(remote) = &self.0.place {
+            remote.finish(&self.0.control.stop);
+        }
+        if let Some(thread) = self.1.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn canceller(shared: &Arc<Shared>) -> Result<Option<Canceller>, Failure> {
+    let Place::OnWorkers(_) = &shared.place else {
+        return Ok(None);
+    };
+    let follower = Arc::clone(shared);
+    let follow = move || {
+        if let Place::OnWorkers(remote) = &follower.place {
+            remote.follow(&follower.control.stop);
+        }
+    };
+    let thread = thread::Builder::new().name("cancel".to_owned());
+    let thread = thread
+        .spawn(follow)
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    Ok(Some(Canceller(Arc::clone(shared), Some(thread))))
+}
+
 /// Finds the program that all jobs run, if there is one.
-fn launch(options: &RunOptions, template: &Template) -> Result<Launch, Failure> {
+fn launch(options: &RunOptions, template: &Template, run_id: String) -> Result<Launch, Failure> {
     let path = std::env::var_os("PATH");
     let program = match template.program() {
         Some(name) if !options.dry_run => {
@@ -249,8 +305,10 @@ fn launch(options: &RunOptions, template: &Template) -> Result<Launch, Failure> 
     };
     Ok(Launch {
         program,
-        run_id: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
+        run_id,
         time_limit: options.timeout,
+        grace: options.grace,
+        task: None,
     })
 }
 

@@ -16,9 +16,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The environment variable that names the run of a process.
-pub(super) const RUN_ID: &str = "WINDLASS_RUN_ID";
+pub(crate) const RUN_ID: &str = "WINDLASS_RUN_ID";
 /// The environment variable that names the input of a process.
-pub(super) const SEQ: &str = "WINDLASS_SEQ";
+pub(crate) const SEQ: &str = "WINDLASS_SEQ";
 
 /// The name of the hidden command that [`watch`] is.
 pub(crate) const COMMAND: &str = "__guard";
@@ -27,14 +27,14 @@ const ENTRY: u64 = 16;
 
 /// The guard of a run.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     table: File,
     process: Option<(Child, ChildStdin)>,
 }
 
 impl Guard {
     /// Starts the guard of the run with this id.
-    pub(super) fn start(run_id: &str) -> io::Result<Self> {
+    pub(crate) fn start(run_id: &str) -> io::Result<Self> {
         let table = nameless_file()?;
         let mut process = Command::new(std::env::current_exe()?)
             .arg(COMMAND)
@@ -53,7 +53,7 @@ impl Guard {
     }
 
     /// Notes that a job starts in a slot: its input, and its process group once it is known.
-    pub(super) fn note(&self, slot: usize, seq: u64, group: Option<Pid>) {
+    pub(crate) fn note(&self, slot: usize, seq: u64, group: Option<Pid>) {
         let group = group.map_or(0, |group| {
             u64::from(group.as_raw_nonzero().get().unsigned_abs())
         });
@@ -65,7 +65,7 @@ impl Guard {
     }
 
     /// Notes that the slot is free.
-    pub(super) fn clear(&self, slot: usize) {
+    pub(crate) fn clear(&self, slot: usize) {
         self.note(slot, 0, None);
     }
 }

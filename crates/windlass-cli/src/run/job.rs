@@ -11,6 +11,7 @@ use super::journal::Record;
 use super::options::{Halt, OutputMode};
 use super::outcome::Outcome;
 use super::process::{Collect, Launch, Stream};
+use super::remote::{Remote, Tried};
 use super::sink::{Finished, Sink};
 use super::slots::Slot;
 use super::stop::{Reason, Stage};
@@ -22,12 +23,19 @@ use crate::exit;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) template: Template,
-    pub(super) launch: Launch,
+    pub(super) place: Place,
     pub(super) control: Arc<Control>,
     pub(super) sink: Sink,
     pub(super) tally: Tally,
     pub(super) storage: Arc<Storage>,
     pub(super) policy: Policy,
+}
+
+/// Where jobs run.
+#[derive(Debug)]
+pub(super) enum Place {
+    Here(Launch),
+    OnWorkers(Remote),
 }
 
 /// How jobs are tried, ended and shown.
@@ -88,7 +96,11 @@ impl Job {
                 shared.control.slots.release(&slot);
                 finished
             }
-            Err(error) => shared.unstarted(self.seq, input, &error.to_string()),
+            Err(error) => Some(shared.unstarted(self.seq, input, &error.to_string())),
+        };
+        let Some(finished) = finished else {
+            self.is_taken = false;
+            return;
         };
         let failed = shared.tally.ended(&finished.record);
         let is_success = finished.record.outcome.is_success();
@@ -103,17 +115,18 @@ impl Job {
         }
     }
 
-    fn try_repeatedly(&self, input: Vec<u8>, slot: &Arc<Slot>) -> Finished {
+    /// Returns `None` if the job was not run after all.
+    fn try_repeatedly(&self, input: Vec<u8>, slot: &Arc<Slot>) -> Option<Finished> {
         let shared = &self.shared;
         let argv = match shared.template.render(&input, self.seq, slot.number()) {
             Ok(argv) => argv,
-            Err(error) => return shared.unstarted(self.seq, input, &error.to_string()),
+            Err(error) => return Some(shared.unstarted(self.seq, input, &error.to_string())),
         };
         let mut attempts = 1;
         loop {
-            let started = Instant::now();
             let mut output = Collected::new(shared);
-            let outcome = shared.attempt(&argv, self.seq, slot, &mut output);
+            let attempt = (self.seq, attempts);
+            let (outcome, ran_for) = shared.attempt(&argv, attempt, slot, &mut output)?;
             let is_last = attempts >= shared.policy.attempts || !outcome.is_worth_a_retry();
             if is_last
                 || !shared
@@ -125,10 +138,10 @@ impl Job {
                     seq: self.seq,
                     outcome,
                     attempts,
-                    ran_for: started.elapsed(),
+                    ran_for,
                     input,
                 };
-                return output.finish(record);
+                return Some(output.finish(record));
             }
             attempts += 1;
         }
@@ -150,29 +163,44 @@ impl Drop for Job {
 }
 
 impl Shared {
+    /// Returns the outcome of an attempt and how long it ran; `None` if no worker has started it.
     fn attempt(
         &self,
         argv: &[OsString],
-        seq: u64,
+        (seq, attempt): (u64, u32),
         slot: &Arc<Slot>,
         output: &mut Collected<'_>,
-    ) -> Outcome {
-        let outcome = if self.policy.dry_run {
-            let mut line = quote(argv);
-            line.push(b'\n');
-            output
-                .collect(Stream::Out, &line)
-                .map(|()| Outcome::Success)
-        } else {
-            self.launch
+    ) -> Option<(Outcome, Duration)> {
+        let started = Instant::now();
+        let tried = match &self.place {
+            _ if self.policy.dry_run => {
+                let mut line = quote(argv);
+                line.push(b'\n');
+                let written = output.collect(Stream::Out, &line);
+                written.map(|()| Tried::Ended(Outcome::Success, Duration::ZERO))
+            }
+            Place::Here(launch) => launch
                 .attempt(argv, seq, (&self.control, slot), output)
+                .map(|outcome| Tried::Ended(outcome, started.elapsed())),
+            Place::OnWorkers(remote) => {
+                remote.attempt(argv, (seq, attempt), &self.control.stop, output)
+            }
         };
-        outcome.unwrap_or_else(|error| {
-            let text = format!("cannot keep the output of job {seq}: {error}");
-            self.control
-                .end(Stage::Terminating, Reason::Trouble(text.clone()));
-            Outcome::NotStarted(exit::TROUBLE, text)
-        })
+        match tried {
+            Ok(Tried::Ended(outcome, ran_for)) => Some((outcome, ran_for)),
+            Ok(Tried::NotRun) => None,
+            Ok(Tried::Trouble(text)) => {
+                self.control.end(Stage::Draining, Reason::Trouble(text));
+                None
+            }
+            Err(error) => {
+                let text = format!("cannot keep the output of job {seq}: {error}");
+                self.control
+                    .end(Stage::Terminating, Reason::Trouble(text.clone()));
+                let outcome = Outcome::NotStarted(exit::TROUBLE, text);
+                Some((outcome, started.elapsed()))
+            }
+        }
     }
 
     fn unstarted(&self, seq: u64, input: Vec<u8>, why: &str) -> Finished {

@@ -3,11 +3,12 @@
 //! | file | in one sentence |
 //! |---|---|
 //! | `options` | the options of the command line |
-//! | `fields`, `command_line`, `template` | the command, and what it becomes with an input |
+//! | `fields`, `command_line`, `line_parser`, `template` | the command, and what it becomes with an input |
 //! | `input` | the inputs, one after the other |
 //! | `stop`, `slots`, `control` | how a run ends, and the process groups that end with it |
 //! | `guard` | the process that ends the jobs of a killed run |
 //! | `process` | one attempt to run a command |
+//! | `remote` | the same on another machine, through a queue |
 //! | `capture`, `sink` | what jobs write, and where it goes |
 //! | `job`, `outcome`, `tally` | one input on its way, how it ends, and all of them counted |
 //! | `journal` | what has ended, so that an interrupted run can go on |
@@ -16,21 +17,23 @@
 
 mod capture;
 mod command_line;
-mod control;
+pub(crate) mod control;
 mod execute;
 mod fields;
 pub(crate) mod guard;
 mod input;
 mod job;
 mod journal;
+mod line_parser;
 mod options;
 mod outcome;
-mod process;
+pub(crate) mod process;
 mod progress;
-mod signals;
+mod remote;
+pub(crate) mod signals;
 mod sink;
-mod slots;
-mod stop;
+pub(crate) mod slots;
+pub(crate) mod stop;
 mod summary;
 mod tally;
 mod template;
@@ -38,13 +41,11 @@ mod template;
 /// What `windlass run --help` says after the options.
 pub(crate) const HELP: &str = include_str!("help.txt");
 
-pub use command_line::{
-    CommandLine, CommandLineError, Part, Word, parse_command_line, parse_literal_command_line,
-    parse_word,
-};
+pub use command_line::{CommandLine, CommandLineError, Part, Word};
 pub use execute::execute;
 pub use fields::Field;
 pub use journal::{Done, JournalError, Known, parse_journal};
+pub use line_parser::{parse_command_line, parse_literal_command_line, parse_word};
 pub use options::{Halt, OutputMode, RunOptions, When, WhenFull};
 pub use outcome::{Outcome, UnknownOutcome};
 pub use template::{ProgramError, Template, find_program, quote};

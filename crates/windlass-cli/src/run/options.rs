@@ -7,7 +7,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use windlass_remote::QueueName;
+
 use crate::duration::{parse, parse_positive};
+use crate::engine::EngineAddress;
+use crate::exit::Failure;
+
+/// How many jobs are under way with `--engine`, unless `--threads` says otherwise.
+const UNDER_WAY: usize = 64;
 
 /// What happens to an input when all threads are busy and the queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -60,7 +67,8 @@ pub enum When {
 /// The options of `windlass run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunOptions {
-    /// Threads of the pool: how many jobs run at a time [default: one for each processor]
+    /// Threads of the pool: how many jobs run at a time [default: one for each processor]. With --engine:
+    /// how many are under way, waiting for a worker included [default: 64]
     #[arg(
         short = 'j',
         long,
@@ -70,9 +78,10 @@ pub struct RunOptions {
     )]
     pub threads: Option<NonZeroUsize>,
 
-    /// Bound of the pool's queue: how many inputs wait for a thread [default: four for each thread]
-    #[arg(short = 'q', long, value_name = "N", help_heading = "Pool")]
-    pub queue: Option<NonZeroUsize>,
+    /// Bound of the pool's queue: how many inputs wait for a thread [default: four for each thread]. With
+    /// --engine: the name of the queue there [default: default]
+    #[arg(short = 'q', long, value_name = "N|NAME", help_heading = "Pool")]
+    pub queue: Option<String>,
 
     /// What happens when the queue is full
     #[arg(
@@ -90,6 +99,24 @@ pub struct RunOptions {
             discard-oldest  the input that has waited longest is not run, and counted as rejected"
     )]
     pub when_full: WhenFull,
+
+    /// Let workers on other machines run the jobs, through this engine: see `windlass worker --help`.
+    /// `env` stands for the variable WINDLASS_ENGINE, which keeps a password out of the list of processes
+    #[arg(long, value_name = "URL", help_heading = "Engine")]
+    pub engine: Option<EngineAddress>,
+
+    /// File with the key that tasks and results are signed with: the workers have the same one
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "engine",
+        help_heading = "Engine"
+    )]
+    pub key_file: Option<PathBuf>,
+
+    /// A job whose worker dies is lost, instead of run again by another worker
+    #[arg(long, requires = "engine", help_heading = "Engine")]
+    pub at_most_once: bool,
 
     /// Read the inputs from a file, one in each line; `-` is standard input
     #[arg(
@@ -239,14 +266,64 @@ impl RunOptions {
 
     /// Returns how many threads the pool has.
     pub(super) fn thread_count(&self) -> usize {
-        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(processors, NonZeroUsize::get)
+        let default = || match &self.engine {
+            Some(_) => UNDER_WAY,
+            None => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        };
+        self.threads.map_or_else(default, NonZeroUsize::get)
     }
 
-    /// Returns the bound of the queue.
+    /// Returns the bound of the pool's queue.
     pub(super) fn queue_bound(&self) -> usize {
         let default = || self.thread_count().saturating_mul(4);
-        self.queue.map_or_else(default, NonZeroUsize::get)
+        match (&self.engine, self.bound()) {
+            (None, Some(bound)) => bound.get(),
+            _ => default(),
+        }
+    }
+
+    fn bound(&self) -> Option<NonZeroUsize> {
+        self.queue.as_ref()?.parse().ok()
+    }
+
+    /// Returns the name of the queue on the engine.
+    pub(super) fn queue_name(&self) -> Result<QueueName, Failure> {
+        let Some(name) = &self.queue else {
+            return Ok(QueueName::default());
+        };
+        name.parse()
+            .map_err(|error| Failure::usage(format!("--queue: {error}")))
+    }
+
+    /// Refuses options that do not go together, as far as clap does not.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.engine.is_none() {
+            return match &self.queue {
+                Some(text) if self.bound().is_none() => Err(Failure::usage(format!(
+                    "--queue is a bound, a number from 1; {text:?} is none"
+                ))
+                .hint("with --engine it is the name of a queue")),
+                _ => Ok(()),
+            };
+        }
+        if self.bound().is_some() {
+            return Err(
+                Failure::usage("with --engine, --queue is a name, not a bound")
+                    .hint("--threads says how many jobs are under way"),
+            );
+        }
+        for (given, option) in [
+            (self.ungroup, "--ungroup"),
+            (self.line_buffer, "--line-buffer"),
+        ] {
+            if given {
+                let message = format!("{option} does not go with --engine");
+                return Err(Failure::usage(message).hint(
+                    "what a command writes on another machine comes back when it has ended",
+                ));
+            }
+        }
+        self.queue_name().map(drop)
     }
 
     pub(super) fn attempts(&self) -> u32 {

@@ -23,6 +23,10 @@ pub enum Outcome {
     TimedOut,
     /// It could not be started: the exit code that a shell would give, and why.
     NotStarted(u8, String),
+    /// It succeeded on a worker, but wrote so many bytes more than a worker sends back.
+    Cut(u64),
+    /// What became of it on a worker is not known, and why.
+    Lost(String),
 }
 
 impl Outcome {
@@ -50,6 +54,10 @@ impl Outcome {
             },
             Self::TimedOut => "took too long".to_owned(),
             Self::NotStarted(_, why) => format!("not started: {why}"),
+            Self::Cut(bytes) => {
+                format!("its output was cut: {bytes} bytes beyond what a worker sends back")
+            }
+            Self::Lost(why) => format!("lost: {why}"),
         }
     }
 }
@@ -67,6 +75,8 @@ impl fmt::Display for Outcome {
             Self::Signal(signal) => write!(f, "signal:{signal}"),
             Self::TimedOut => f.write_str("timeout"),
             Self::NotStarted(code, _) => write!(f, "unstarted:{code}"),
+            Self::Cut(bytes) => write!(f, "cut:{bytes}"),
+            Self::Lost(_) => f.write_str("lost"),
         }
     }
 }
@@ -78,6 +88,8 @@ impl std::str::FromStr for Outcome {
         let outcome = match text.split_once(':') {
             None if text == "ok" => Some(Self::Success),
             None if text == "timeout" => Some(Self::TimedOut),
+            None if text == "lost" => Some(Self::Lost(String::new())),
+            Some(("cut", bytes)) => bytes.parse().ok().map(Self::Cut),
             Some(("exit", code)) => code.parse().ok().map(Self::Exit),
             Some(("signal", signal)) => signal.parse().ok().map(Self::Signal),
             Some(("unstarted", code)) => code

@@ -27,7 +27,7 @@ const AFTERLIFE: Timespec = Timespec {
 
 /// One of the two outputs of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Out,
     Err,
 }
@@ -35,7 +35,7 @@ pub(super) enum Stream {
 const STREAMS: [Stream; 2] = [Stream::Out, Stream::Err];
 
 /// What takes the output of a process.
-pub(super) trait Collect {
+pub(crate) trait Collect {
     /// Whether the process writes to the outputs of Windlass itself.
     fn is_inherited(&self) -> bool;
 
@@ -45,16 +45,20 @@ pub(super) trait Collect {
 
 /// What all attempts of a run have in common.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(crate) struct Launch {
     /// The file of the program, if all jobs run the same one.
-    pub(super) program: Option<std::path::PathBuf>,
-    pub(super) run_id: String,
-    pub(super) time_limit: Option<Duration>,
+    pub(crate) program: Option<std::path::PathBuf>,
+    pub(crate) run_id: String,
+    pub(crate) time_limit: Option<Duration>,
+    /// How long a job that took too long has between `TERM` and `KILL`.
+    pub(crate) grace: Duration,
+    /// The task that the job is on a worker. What the worker knows of engine and console is not its.
+    pub(crate) task: Option<String>,
 }
 
 impl Launch {
     /// Runs the command in the slot and waits for its end.
-    pub(super) fn attempt(
+    pub(crate) fn attempt(
         &self,
         argv: &[OsString],
         seq: u64,
@@ -76,7 +80,7 @@ impl Launch {
         let group = Pid::from_child(&child);
         let turn = slot.enter(seq, group);
         control.signal_late(slot);
-        let limit = control.limit(slot, turn, self.time_limit);
+        let limit = control.limit(slot, turn, (self.time_limit, self.grace));
         let read = read_to_end(&mut child, slot, output);
         let ended = wait_without_reaping(group);
         let time_was_up = slot.leave();
@@ -102,6 +106,12 @@ impl Launch {
             .env("WINDLASS_SLOT", slot.number().to_string())
             .stdin(Stdio::null())
             .process_group(0);
+        if let Some(task) = &self.task {
+            command
+                .env("WINDLASS_TASK_ID", task)
+                .env_remove("WINDLASS_ENGINE")
+                .env_remove("WINDLASS_TOKEN");
+        }
         command
     }
 }

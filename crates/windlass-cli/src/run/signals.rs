@@ -25,12 +25,7 @@ pub(super) struct Receiver {
 
 impl Receiver {
     pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        // What the caller ignores stays ignored: `nohup`, and scripts that run this in the background.
-        let wanted: Vec<i32> = [SIGINT, SIGTERM, SIGHUP, SIGTSTP]
-            .into_iter()
-            .filter(|signal| !is_ignored(*signal))
-            .collect();
-        let mut signals = Signals::new(wanted)?;
+        let mut signals = Signals::new(not_ignored(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP]))?;
         let handle = signals.handle();
         let thread = thread::Builder::new()
             .name("signals".to_owned())
@@ -86,6 +81,13 @@ fn tell(shared: &Shared, text: &str) {
         .sink
         .progress
         .suspend(|| complain(format_args!("{text}")));
+}
+
+/// Returns those of the signals that the caller does not ignore: what it ignores stays ignored, as for `nohup`
+/// and scripts that run this in the background.
+pub(crate) fn not_ignored(signals: &[i32]) -> Vec<i32> {
+    let signals = signals.iter().copied();
+    signals.filter(|signal| !is_ignored(*signal)).collect()
 }
 
 /// Whether the signal was ignored when the program was started; on systems without `/proc`, no.

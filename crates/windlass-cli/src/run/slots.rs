@@ -16,7 +16,7 @@ use super::guard::Guard;
 
 /// All slots of a run.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     all: Mutex<Vec<Arc<Slot>>>,
     free: Mutex<BinaryHeap<Reverse<usize>>>,
     guard: Option<Arc<Guard>>,
@@ -24,7 +24,7 @@ pub(super) struct Slots {
 
 /// A place that one job runs in.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     index: usize,
     running: Mutex<Running>,
     /// Readable when the group was killed, so that its reader does not wait for escaped processes.
@@ -39,12 +39,14 @@ struct Running {
     /// Counts the attempts in this slot, so that a late timer does not hit the next job.
     turn: u64,
     time_is_up: bool,
+    /// What the next group is sent as soon as it is there: its job was told to end before it had started.
+    due: Option<Signal>,
     /// Whether a byte was written to wake the reader.
     woken: bool,
 }
 
 impl Slots {
-    pub(super) fn new(guard: Option<Guard>) -> Self {
+    pub(crate) fn new(guard: Option<Guard>) -> Self {
         Self {
             all: Mutex::new(Vec::new()),
             free: Mutex::new(BinaryHeap::new()),
@@ -53,7 +55,7 @@ impl Slots {
     }
 
     /// Takes the free slot with the lowest number.
-    pub(super) fn acquire(&self) -> io::Result<Arc<Slot>> {
+    pub(crate) fn acquire(&self) -> io::Result<Arc<Slot>> {
         let free = lock(&self.free).pop();
         let mut all = lock(&self.all);
         if let Some(Reverse(index)) = free {
@@ -71,12 +73,13 @@ impl Slots {
         Ok(slot)
     }
 
-    pub(super) fn release(&self, slot: &Slot) {
+    pub(crate) fn release(&self, slot: &Slot) {
+        lock(&slot.running).due = None;
         lock(&self.free).push(Reverse(slot.index));
     }
 
     /// Sends a signal to the group in each slot.
-    pub(super) fn signal_all(&self, signal: Signal) {
+    pub(crate) fn signal_all(&self, signal: Signal) {
         let all = lock(&self.all).clone();
         for slot in all {
             slot.signal(signal);
@@ -86,19 +89,19 @@ impl Slots {
 
 impl Slot {
     /// The number of the slot, from 1.
-    pub(super) const fn number(&self) -> usize {
+    pub(crate) const fn number(&self) -> usize {
         self.index + 1
     }
 
     /// Announces that a job is about to be started.
-    pub(super) fn announce(&self, seq: u64) {
+    pub(crate) fn announce(&self, seq: u64) {
         if let Some(guard) = &self.guard {
             guard.note(self.index, seq, None);
         }
     }
 
     /// Takes the group of the job that was started, and returns the turn of this attempt.
-    pub(super) fn enter(&self, seq: u64, group: Pid) -> u64 {
+    pub(crate) fn enter(&self, seq: u64, group: Pid) -> u64 {
         if let Some(guard) = &self.guard {
             guard.note(self.index, seq, Some(group));
         }
@@ -106,12 +109,15 @@ impl Slot {
         running.group = Some(group);
         running.time_is_up = false;
         running.turn += 1;
+        if let Some(signal) = running.due {
+            self.signal_locked(&mut running, signal);
+        }
         running.turn
     }
 
     /// Gives the slot up: what is left of the group ends with its leader. Returns whether the time of
     /// the job was up.
-    pub(super) fn leave(&self) -> bool {
+    pub(crate) fn leave(&self) -> bool {
         let mut running = lock(&self.running);
         if let Some(group) = running.group.take() {
             let _ = kill_process_group(group, Signal::TERM);
@@ -127,19 +133,28 @@ impl Slot {
     }
 
     /// Takes back the announcement of a job that could not be started.
-    pub(super) fn abort(&self) {
+    pub(crate) fn abort(&self) {
         if let Some(guard) = &self.guard {
             guard.clear(self.index);
         }
     }
 
     /// Sends a signal to the group, if there is one.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         self.signal_locked(&mut lock(&self.running), signal);
     }
 
+    /// Sends a signal to the group of the job that has the slot, also if that has yet to start.
+    pub(crate) fn end(&self, signal: Signal) {
+        let mut running = lock(&self.running);
+        running.due = Some(signal);
+        self.signal_locked(&mut running, signal);
+        // A stopped process receives a signal when it continues.
+        self.signal_locked(&mut running, Signal::CONT);
+    }
+
     /// Sends a signal to the group because the time of this turn is up. Returns whether it still runs.
-    pub(super) fn time_up(&self, turn: u64, signal: Signal) -> bool {
+    pub(crate) fn time_up(&self, turn: u64, signal: Signal) -> bool {
         let mut running = lock(&self.running);
         let is_meant = running.turn == turn && running.group.is_some();
         if is_meant {
@@ -161,7 +176,7 @@ impl Slot {
     }
 
     /// A file descriptor that is readable once the group was killed.
-    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+    pub(crate) fn wake(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 }
@@ -182,6 +197,25 @@ mod tests {
         slots.release(&taken[2]);
         slots.release(&taken[0]);
         assert_eq!(slots.acquire().unwrap().number(), 1);
+    }
+
+    #[test]
+    fn a_job_that_is_told_to_end_before_it_starts_is_told_when_it_does() {
+        use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+        let slots = Slots::new(None);
+        let slot = slots.acquire().unwrap();
+        slot.end(Signal::KILL);
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        slot.enter(1, rustix::process::Pid::from_child(&child));
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        slot.leave();
+        // The next job of the slot is another one.
+        slots.release(&slot);
+        assert_eq!(super::lock(&slot.running).due, None);
     }
 
     #[test]

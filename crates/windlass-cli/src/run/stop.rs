@@ -16,7 +16,7 @@ use windlass::interrupt::{self, InterruptHandle};
 /// How far the end of a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     Running,
     Draining,
     Terminating,
@@ -36,7 +36,7 @@ impl Stage {
 
 /// What ends a run before its input does; the first reason is the one that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     Signal(i32),
     Halt,
     BrokenPipe,
@@ -46,7 +46,7 @@ pub(super) enum Reason {
 
 /// The stage of a run, and everything that waits for a change of it.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     stage: AtomicU8,
     reason: Mutex<Option<Reason>>,
     changed: Condvar,
@@ -59,7 +59,7 @@ pub(super) struct Stop {
 
 impl Stop {
     /// Creates the stop of a run that the current thread submits.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let (wake, waker) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         Ok(Self {
             stage: AtomicU8::new(Stage::Running as u8),
@@ -71,22 +71,25 @@ impl Stop {
         })
     }
 
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         Stage::of(self.stage.load(Ordering::SeqCst))
     }
 
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.stage() == Stage::Running
     }
 
-    pub(super) fn reason(&self) -> Option<Reason> {
+    pub(crate) fn reason(&self) -> Option<Reason> {
         self.lock().clone()
     }
 
     /// Raises the stage, unless it is there already. The caller signals the process groups.
-    pub(super) fn raise(&self, stage: Stage, reason: Reason) {
-        self.lock().get_or_insert(reason);
+    pub(crate) fn raise(&self, stage: Stage, reason: Reason) {
+        let mut first = self.lock();
+        first.get_or_insert(reason);
+        // Under the lock: a thread that has just read the stage and is about to wait would miss the end.
         self.stage.fetch_max(stage as u8, Ordering::SeqCst);
+        drop(first);
         // A full pipe is readable too.
         let _ = rustix::io::write(&self.waker, b"x");
         self.submitter.interrupt();
@@ -94,18 +97,18 @@ impl Stop {
     }
 
     /// A file descriptor that is readable as soon as the run drains.
-    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+    pub(crate) fn wake(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 
     /// Wakes the threads in [`wait_while`](Self::wait_while).
-    pub(super) fn notify(&self) {
+    pub(crate) fn notify(&self) {
         drop(self.lock());
         self.changed.notify_all();
     }
 
     /// Waits while the run goes on and the condition holds.
-    pub(super) fn wait_while(&self, mut condition: impl FnMut() -> bool) {
+    pub(crate) fn wait_while(&self, mut condition: impl FnMut() -> bool) {
         let mut guard = self.lock();
         while self.is_running() && condition() {
             guard = self
@@ -115,8 +118,19 @@ impl Stop {
         }
     }
 
+    /// Waits until the condition holds, however far the end of the run has come.
+    pub(crate) fn wait_until(&self, mut condition: impl FnMut() -> bool) {
+        let mut guard = self.lock();
+        while !condition() {
+            guard = self
+                .changed
+                .wait(guard)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// Waits for a time, and returns whether it passed while the run went on.
-    pub(super) fn sleep(&self, time: Duration) -> bool {
+    pub(crate) fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut guard = self.lock();
         while self.is_running() {

@@ -4,11 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::command_line::{
-    CommandLine, CommandLineError, Part, Word, parse_command_line, parse_literal_command_line,
-    parse_word,
-};
+use super::command_line::{CommandLine, CommandLineError, Part, Word};
 use super::fields::Field;
+use super::line_parser::{parse_command_line, parse_literal_command_line, parse_word};
 
 /// What is run for each input.
 ///

@@ -2,6 +2,7 @@
 
 #![allow(
     dead_code,
+    unreachable_pub,
     clippy::allow_attributes,
     clippy::unwrap_used,
     missing_docs,
@@ -15,12 +16,19 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(crate) mod fleet;
+#[path = "../../../windlass-remote/tests/support/server.rs"]
+pub mod server;
+
 /// How long a state is awaited, far longer than it takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) fn windlass() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.env_remove("NO_COLOR").env_remove("WINDLASS_TOKEN");
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("WINDLASS_TOKEN")
+        .env_remove("WINDLASS_ENGINE");
     command
 }
 
@@ -34,9 +42,12 @@ pub(crate) fn run_with_input<S: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = S>,
     input: &[u8],
 ) -> Output {
-    let mut child = windlass()
-        .arg("run")
-        .args(arguments)
+    output_of(windlass().arg("run").args(arguments), input)
+}
+
+/// Runs a command with this input to its end.
+pub(crate) fn output_of(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -69,11 +80,16 @@ pub(crate) fn sorted_lines(output: &Output) -> Vec<String> {
 }
 
 /// Waits until the condition holds; fails when it does not for a long time.
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_until_every(Duration::from_millis(5), what, condition);
+}
+
+/// The same for a condition that is not to be asked for more often: a console limits its requests, say.
+pub(crate) fn wait_until_every(pause: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain until {what}");
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(pause);
     }
 }
 
@@ -81,12 +97,67 @@ pub(crate) fn wait_for_file(path: &Path) {
     wait_until(&format!("{} exists", path.display()), || path.exists());
 }
 
+/// A process that is killed when it is dropped: a test that fails leaves none behind.
+#[derive(Debug)]
+pub(crate) struct Process(Option<Child>);
+
+impl From<Child> for Process {
+    fn from(child: Child) -> Self {
+        Self(Some(child))
+    }
+}
+
+impl std::ops::Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl std::ops::DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(server::end);
+    }
+}
+
 /// Waits for the end of a process, and returns its output; one that does not end fails the test.
-pub(crate) fn wait_for_end(mut child: Child) -> Output {
+pub(crate) fn wait_for_end(process: impl Into<Process>) -> Output {
+    let mut process = process.into();
     wait_until("the process has ended", || {
-        child.try_wait().unwrap().is_some()
+        process.try_wait().unwrap().is_some()
     });
-    child.wait_with_output().unwrap()
+    process.0.take().unwrap().wait_with_output().unwrap()
+}
+
+/// Reads the standard error of a process until it contains a text, and returns what was read.
+pub(crate) fn read_until(child: &mut Child, text: &str) -> String {
+    use std::io::Read as _;
+    let mut pipe = child.stderr.take().unwrap();
+    let (send, receive) = std::sync::mpsc::channel();
+    let wanted = text.to_owned();
+    let reader = thread::spawn(move || {
+        let (mut read, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&read).contains(&wanted) {
+            match pipe.read(&mut byte) {
+                Ok(1) => read.push(byte[0]),
+                _ => break,
+            }
+        }
+        let _ = send.send(String::from_utf8_lossy(&read).into_owned());
+        pipe
+    });
+    let read = receive.recv_timeout(LONG);
+    let read = read.unwrap_or_else(|_| panic!("waited in vain for {text:?}"));
+    child.stderr = Some(reader.join().unwrap());
+    assert!(read.contains(text), "no {text:?} in {read:?}");
+    read
 }
 
 pub(crate) fn kill(child: &Child, signal: &str) {

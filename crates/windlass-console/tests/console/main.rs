@@ -6,6 +6,8 @@ mod kit;
 
 mod access;
 mod contract;
+#[cfg(feature = "remote")]
+mod engine_source;
 mod events;
 mod limits;
 mod page;

@@ -10,6 +10,7 @@ mod model;
 mod queue_model;
 #[cfg(feature = "redis")]
 mod redis;
+mod shared;
 
 pub use api::{ControlFeed, Engine, ReplyFeed, TaskFeed};
 pub use error::EngineError;

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::id::TaskId;
 use crate::options::TaskOptions;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,6 +271,20 @@ impl TaskState {
             self,
             Self::Done | Self::Failed | Self::Cancelled | Self::Dead
         )
+    }
+}
+
+impl fmt::Display for TaskState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Scheduled => "scheduled",
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Dead => "dead",
+        })
     }
 }
 

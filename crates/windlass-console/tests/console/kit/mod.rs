@@ -2,6 +2,8 @@
 
 pub(crate) mod contract;
 pub(crate) mod http;
+#[cfg(feature = "remote")]
+pub(crate) mod redis;
 pub(crate) mod stage;
 
 use std::time::{Duration, Instant};

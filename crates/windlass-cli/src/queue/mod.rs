@@ -1,0 +1,20 @@
+//! `windlass queue`: looks at queues on an engine, and changes them.
+//!
+//! | file | in one sentence |
+//! |---|---|
+//! | `options` | the options of the command line |
+//! | `session` | the engine that is asked, and the queue or task that is meant |
+//! | `view` | what is printed as JSON |
+//! | `text` | the same for people |
+//! | `execute` | one action each |
+//! | `console` | the queues in the browser |
+
+mod console;
+mod execute;
+mod options;
+mod session;
+mod text;
+mod view;
+
+pub use execute::execute;
+pub use options::{DeadAction, DeadChoice, QueueAction, QueueOptions};
