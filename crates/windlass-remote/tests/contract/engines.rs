@@ -141,3 +141,14 @@ pub(crate) fn redis() -> Option<UnderTest> {
     test._server = Some(Box::new(server));
     Some(test)
 }
+
+/// One server for all tests, and a queue for each: starting a server takes longer than a test.
+#[cfg(all(unix, feature = "postgres"))]
+pub(crate) fn postgres() -> Option<UnderTest> {
+    use crate::support::postgres::PostgresServer;
+    use std::sync::OnceLock;
+
+    static SERVER: OnceLock<Option<PostgresServer>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| PostgresServer::start(&[])).as_ref()?;
+    Some(UnderTest::new(server.engine()))
+}

@@ -101,3 +101,5 @@ macro_rules! contract {
 contract!(memory, crate::engines::memory());
 #[cfg(feature = "redis")]
 contract!(redis, crate::engines::redis());
+#[cfg(all(unix, feature = "postgres"))]
+contract!(postgres, crate::engines::postgres());

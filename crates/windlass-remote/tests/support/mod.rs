@@ -5,6 +5,8 @@
     reason = "a helper of tests may fail by panicking"
 )]
 
+#[cfg(all(unix, feature = "postgres"))]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod server;
 pub mod tasks;
