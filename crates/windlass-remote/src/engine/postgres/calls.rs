@@ -135,7 +135,7 @@ pub(super) fn cancel(
     let running = mode == CancelMode::Now;
     let row = pool.call_one("cancel", &[&queue.as_str(), &texts(ids), &running])?;
     tell(pool, &row)?;
-    let found: Option<Vec<&str>> = read(&row, "found")?;
+    let found: Option<Vec<&str>> = read(&row, "known")?;
     let answers: Option<Vec<&str>> = read(&row, "answers")?;
     let found = found.unwrap_or_default().into_iter();
     let mut answers: HashMap<&str, &str> = found.zip(answers.unwrap_or_default()).collect();

@@ -43,7 +43,7 @@ $$;
 
 -- Cancels tasks. Answers: b before its start, w while it ran, r it runs; none for those that have ended or are not known.
 CREATE FUNCTION cancel(
-  _q text, _ids text[], _running boolean, OUT found text[], OUT answers text[], OUT told text[]
+  _q text, _ids text[], _running boolean, OUT known text[], OUT answers text[], OUT told text[]
 ) LANGUAGE plpgsql {settings} AS $$
 DECLARE
   s queue;
@@ -58,7 +58,7 @@ BEGIN
   SELECT array_agg(id), array_agg(CASE WHEN state <> 'x' THEN 'b' WHEN _running THEN 'w' ELSE 'r' END),
          array_agg(id) FILTER (WHERE state <> 'x' OR _running),
          array_agg(state::text) FILTER (WHERE state <> 'x' OR _running)
-  INTO found, answers, ids, olds FROM locked WHERE state IN ('s', 'r', 'x');
+  INTO known, answers, ids, olds FROM locked WHERE state IN ('s', 'r', 'x');
   IF ids IS NULL THEN RETURN; END IF;
   told := finish(s, ids, olds, array_fill('c'::text, ARRAY[cardinality(ids)]),
                  array_fill(''::bytea, ARRAY[cardinality(ids)]), 0, 0);
