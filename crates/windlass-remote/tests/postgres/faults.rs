@@ -5,6 +5,7 @@ use crate::support::postgres::PostgresServer;
 use crate::support::tasks::{Add, BOARD, Gated};
 use crate::support::{LONG, eventually};
 use crate::world::{Slow, executor, expect_all, new_queue, shared, worker};
+use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use windlass_remote::engine::{Engine, EngineError, PostgresEngine};
@@ -242,6 +243,8 @@ impl SmallDisk {
             .stderr(Stdio::null())
             .status();
         if mounted.is_ok_and(|status| status.success()) {
+            let owner = std::fs::metadata(folder).unwrap();
+            chown(&place, Some(owner.uid()), Some(owner.gid())).unwrap();
             return Some(Self(place));
         }
         eprintln!("skipped: a full disk needs the right to mount one");

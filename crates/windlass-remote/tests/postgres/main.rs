@@ -2,14 +2,14 @@
 #![cfg(all(unix, feature = "postgres"))]
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 #[path = "../proxy/mod.rs"]
 mod proxy;
 
 mod faults;
 mod schema;
 mod server;
+mod support;
+#[cfg(feature = "postgres-tls")]
+mod tls;
 mod transactions;
 mod world;

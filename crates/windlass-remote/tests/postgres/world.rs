@@ -67,7 +67,12 @@ pub(crate) fn expect_all(
     let futures = executor.submit_all((0..count).map(Slow).collect()).unwrap();
     meanwhile();
     for (n, future) in futures.iter().enumerate() {
-        assert_eq!(future.get_timeout(2 * LONG), Ok(n as u32), "task {n}");
+        let outcome = future.get_timeout(2 * LONG);
+        let state = || {
+            let record = executor.record(future.id()).map(|r| r.map(|r| r.state));
+            (record, engine.stats(executor.queue()))
+        };
+        assert_eq!(outcome, Ok(n as u32), "task {n}: {:?}", state());
     }
     let stats = engine.stats(executor.queue()).unwrap();
     assert_eq!(

@@ -1,4 +1,5 @@
 //! A PostgreSQL server of a test: a free port, a temporary folder, ended and removed with its test, whatever happens to it.
+#![expect(unreachable_pub, reason = "shared by test binaries as a module")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use windlass_remote::engine::{PostgresEngine, PostgresEngineBuilder};
+
+const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// Returns a port that was free a moment ago.
 fn free_port() -> u16 {
@@ -188,13 +191,16 @@ impl PostgresServer {
     /// Starts the process and waits until it answers. Another process may take the free port in between; then another
     /// one is tried.
     pub fn launch(&mut self) {
-        let until = Instant::now() + super::LONG;
+        let until = Instant::now() + LONGEST_START;
         self.spawn();
         while self.engine().now_is_answered().is_err() {
             assert!(Instant::now() < until, "the server does not start");
             if self.is_dead() {
                 self.end();
-                self.port = free_port();
+                let log = std::fs::read_to_string(self.folder.join("log"));
+                if log.is_ok_and(|log| log.contains("could not create any TCP/IP sockets")) {
+                    self.port = free_port();
+                }
                 self.spawn();
             }
             windlass::interrupt::sleep(Duration::from_millis(10)).unwrap();
@@ -230,7 +236,6 @@ impl PostgresServer {
     /// Ends the process and leaves its data alone.
     pub fn end(&mut self) {
         self.keeper.take().into_iter().for_each(Keeper::keep);
-        let _ = std::fs::remove_file(self.folder.join("data/postmaster.pid"));
     }
 
     pub fn url(&self) -> String {

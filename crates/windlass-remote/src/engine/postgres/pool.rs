@@ -7,6 +7,8 @@ use super::errors::too_late;
 use super::session::{Parameter, Session};
 use super::signals::Signals;
 use super::wire::Wire;
+use crate::id::QueueName;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -27,6 +29,8 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Session>>,
     pub(super) signals: Arc<Signals>,
     wire: OnceLock<Wire>,
+    /// Queues that are known to be there.
+    known: Mutex<HashSet<QueueName>>,
 }
 
 impl Pool {
@@ -51,6 +55,7 @@ impl Pool {
             idle: Mutex::default(),
             signals: Arc::default(),
             wire: OnceLock::new(),
+            known: Mutex::default(),
         })
     }
 
@@ -97,11 +102,38 @@ impl Pool {
             None => self.connect()?,
         };
         let answer = act(&mut session)?;
+        self.give_back(session);
+        Ok(answer)
+    }
+
+    fn give_back(&self, session: Session) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE {
             idle.push(session);
         }
-        Ok(answer)
+    }
+
+    /// Has a queue made if there is none, once in the life of this engine. Runs on any runtime and blocks nobody.
+    pub(super) async fn ensure_queue(&self, queue: &QueueName) -> Result<(), EngineError> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known().contains(queue) {
+            return Ok(());
+        }
+        let mut session = match self.idle_session() {
+            Some(session) => session,
+            None => {
+                let runtime = self.runtime.as_ref().ok_or_else(too_late)?;
+                let opening = runtime.spawn(self.address.clone().open(None));
+                let opened = opening.await.map_err(|_| too_late())?;
+                Session::new(opened?.0)
+            }
+        };
+        session
+            .call(&self.schema, "ensure_queue", &[&queue.as_str()])
+            .await?;
+        self.give_back(session);
+        known().insert(queue.clone());
+        Ok(())
     }
 
     fn idle_session(&self) -> Option<Session> {

@@ -28,12 +28,12 @@ const FUNCTIONS: [&str; 8] = [
 ];
 
 /// What every function runs with, whoever calls it. The planner knows nothing of a fresh table and little of one that
-/// fills and empties all the time; so what must not happen is turned off. `jit` is off because turned-off
+/// fills and empties all the time; so what must not happen is turned off: above all reading an index from end to end, which a merge join does. `jit` is off because turned-off
 /// plans have a high price, and that alone would start it.
 fn settings(schema: &str) -> String {
     format!(
         "SET search_path = {schema}, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off \
-         SET enable_nestloop = off SET plan_cache_mode = force_generic_plan SET jit = off"
+         SET enable_nestloop = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off"
     )
 }
 
@@ -113,13 +113,12 @@ async fn found_version(
     client: &(impl GenericClient + Sync),
     schema: &str,
 ) -> Result<Option<i32>, EngineError> {
-    let has = client
-        .query_one(
-            "SELECT to_regclass($1) IS NOT NULL",
-            &[&format!("{schema}.meta")],
-        )
-        .await
-        .map_err(said)?;
+    // Not `to_regclass`, which may answer from what this session knew before it waited for another one's migration.
+    let meta =
+        "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relname = 'meta')";
+    let name = schema.trim_matches('"');
+    let has = client.query_one(meta, &[&name]).await.map_err(said)?;
     if !has.get::<_, bool>(0) {
         return Ok(None);
     }

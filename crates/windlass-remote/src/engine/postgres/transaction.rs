@@ -90,6 +90,7 @@ impl<'a, C: GenericClient + Sync> InTransaction<'a, C> {
     }
 
     async fn send(&self, task: &NewTask) -> Result<Submitted, EngineError> {
+        self.pool.ensure_queue(self.executor.queue()).await?;
         let tasks = std::slice::from_ref(task);
         let columns = TaskColumns::new(tasks);
         let (queue, enlisted) = (self.executor.queue().as_str(), true);

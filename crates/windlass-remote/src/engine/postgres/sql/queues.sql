@@ -1,3 +1,11 @@
+-- Makes a queue known. A transaction of a user has this done by another connection: a new row would be locked until its end.
+CREATE FUNCTION ensure_queue(_q text) RETURNS void LANGUAGE plpgsql {settings} AS $$
+BEGIN
+  PERFORM FROM queue WHERE name = _q;
+  IF NOT FOUND THEN PERFORM new_queue(_q); END IF;
+END
+$$;
+
 -- Changes settings; what is null is left alone. Returns the settings.
 CREATE FUNCTION configure(
   _q text, _paused boolean, _closed boolean, _bounded boolean, _capacity bigint, OUT o_paused boolean, OUT o_closed boolean,
@@ -69,7 +77,7 @@ DECLARE
   t bigint := now_ms();
 BEGIN
   SELECT * INTO s FROM queue WHERE name = _q;
-  ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND id = ANY (_ids) AND state = 'b' ORDER BY id FOR UPDATE);
+  ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND id = ANY (_ids) AND state = 'b' FOR UPDATE);
   settled := cardinality(ids);
   IF settled = 0 THEN RETURN; END IF;
   IF _drop THEN

@@ -42,13 +42,13 @@ DECLARE
 BEGIN
   silent := ARRAY(SELECT id FROM worker WHERE qid = s.qid AND seen < _now - _silence);
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'x' AND (renewed <= _now - _lease OR worker = ANY (silent))
-    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED);
+    LIMIT 1000 FOR UPDATE SKIP LOCKED);
   IF cardinality(ids) > 0 THEN told := lose(s, ids); END IF;
   -- A silent worker is forgotten when nothing of it is left.
   DELETE FROM worker AS w WHERE w.qid = s.qid AND w.id = ANY (silent) AND w.seen < _now - _silence
     AND NOT EXISTS (SELECT FROM task AS k WHERE k.qid = s.qid AND k.state = 'x' AND k.worker = w.id);
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'r' AND start_by IS NOT NULL AND start_by < _now
-    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED);
+    LIMIT 1000 FOR UPDATE SKIP LOCKED);
   n := cardinality(ids);
   IF n > 0 THEN
     told := told || finish(s, ids, array_fill('r'::text, ARRAY[n]), array_fill('f'::text, ARRAY[n]),

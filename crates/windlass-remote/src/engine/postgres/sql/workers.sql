@@ -15,7 +15,7 @@ BEGIN
   held := '{}';
   IF cardinality(_ids) = 0 THEN RETURN; END IF;
   WITH locked AS MATERIALIZED (
-    SELECT id, fence FROM task WHERE qid = s.qid AND id = ANY (_ids) AND state = 'x' ORDER BY id FOR UPDATE
+    SELECT id, fence FROM task WHERE qid = s.qid AND id = ANY (_ids) AND state = 'x' FOR UPDATE
   )
   SELECT coalesce(array_agg(l.id), '{}') INTO held
   FROM locked AS l JOIN unnest(_ids, _fences) AS u (id, fence) ON l.id = u.id AND l.fence = u.fence;
@@ -33,7 +33,8 @@ BEGIN
   SELECT * INTO s FROM queue WHERE name = _q;
   IF NOT FOUND THEN RETURN; END IF;
   DELETE FROM worker WHERE qid = s.qid AND id = _worker;
-  ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'x' AND worker = _worker ORDER BY id FOR UPDATE);
+  ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'x' AND worker = _worker);
+  ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND id = ANY (ids) AND state = 'x' AND worker = _worker FOR UPDATE);
   n := cardinality(ids);
   IF n > 0 THEN
     told := put_back(s, ids, array_fill('p'::text, ARRAY[n]), array_fill(NULL::bytea, ARRAY[n]),
