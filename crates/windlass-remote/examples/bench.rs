@@ -1,7 +1,13 @@
-//! Throughput and round trip on Redis: `cargo run --release -p windlass-remote --features redis --example bench`.
+//! Throughput and round trip on Redis: `cargo run --release -p windlass-remote --features redis --example bench`, and on PostgreSQL:
+//! `cargo run --release -p windlass-remote --features redis,postgres --example bench -- --postgres`.
 //!
-//! Starts a server of its own (append-only file, fsync every second) unless an address is given.
+//! Starts a server of its own unless an address is given: Redis with an append-only file and fsync every second, PostgreSQL
+//! as `initdb` makes it (every commit on disk).
 #![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
+
+#[cfg(all(unix, feature = "postgres"))]
+#[path = "servers/postgres.rs"]
+mod postgres;
 
 use lexopt::ValueExt;
 use serde::{Deserialize, Serialize};
@@ -80,6 +86,7 @@ struct Settings {
     slots: usize,
     address: Option<String>,
     memory: bool,
+    postgres: bool,
 }
 
 fn settings() -> Result<Settings, lexopt::Error> {
@@ -90,6 +97,7 @@ fn settings() -> Result<Settings, lexopt::Error> {
         slots: 64,
         address: None,
         memory: false,
+        postgres: false,
     };
     let mut arguments = lexopt::Parser::from_env();
     while let Some(argument) = arguments.next()? {
@@ -107,6 +115,7 @@ fn settings() -> Result<Settings, lexopt::Error> {
                 settings.slots = arguments.value()?.string()?.parse().unwrap();
             }
             lexopt::Arg::Long("memory") => settings.memory = true,
+            lexopt::Arg::Long("postgres") => settings.postgres = true,
             lexopt::Arg::Value(address) => settings.address = Some(address.string()?),
             other => return Err(other.unexpected()),
         }
@@ -119,6 +128,10 @@ fn main() {
     if settings.memory {
         return measure(&MemoryEngine::new(), &settings);
     }
+    let address = settings.address.as_deref().unwrap_or_default();
+    if settings.postgres || address.starts_with("postgres") {
+        return on_postgres(&settings);
+    }
     let server = settings.address.is_none().then(Server::start);
     let own = server
         .as_ref()
@@ -128,6 +141,23 @@ fn main() {
     if let Some(server) = &server {
         record_size(server.port);
     }
+}
+
+#[cfg(all(unix, feature = "postgres"))]
+fn on_postgres(settings: &Settings) {
+    use windlass_remote::engine::PostgresEngine;
+    let Some(address) = &settings.address else {
+        let server = postgres::Postgres::start();
+        return measure(&server.engine(), settings);
+    };
+    let engine = PostgresEngine::builder(address).build().unwrap();
+    engine.migrate().unwrap();
+    measure(&engine, settings);
+}
+
+#[cfg(not(all(unix, feature = "postgres")))]
+fn on_postgres(_: &Settings) {
+    println!("built without the feature postgres");
 }
 
 fn measure<E: Engine + Clone>(engine: &E, settings: &Settings) {

@@ -1,8 +1,14 @@
 //! Kills workers and the server at random, for minutes: `cargo run --release -p windlass-remote --features redis --example chaos -- --minutes 2`.
 //!
+//! On PostgreSQL: `cargo run --release -p windlass-remote --features redis,postgres --example chaos -- --postgres --minutes 2`.
+//!
 //! Every task must have exactly one outcome, and have run once and once more for each delivery again. Each run is noted by the worker that
 //! begins it, with one write, in a file of its own.
 #![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
+
+#[cfg(all(unix, feature = "postgres"))]
+#[path = "servers/postgres.rs"]
+mod postgres;
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -72,12 +78,21 @@ fn spawn_worker(address: &str, log: PathBuf) -> Child {
 
 /// The body of a worker process. It ends by itself if nobody kills it.
 fn work(address: &str, log: &str) {
+    #[cfg(feature = "postgres")]
+    if address.starts_with("postgres") {
+        use windlass_remote::engine::PostgresEngine;
+        return work_on(PostgresEngine::builder(address).build().unwrap(), log);
+    }
+    work_on(RedisEngine::builder(address).build().unwrap(), log);
+}
+
+fn work_on(engine: impl Engine, log: &str) {
     let log = OpenOptions::new()
         .create(true)
         .append(true)
         .open(log)
         .unwrap();
-    let worker = RemoteWorker::builder(RedisEngine::builder(address).build().unwrap())
+    let worker = RemoteWorker::builder(engine)
         .pool(windlass::executors::fixed_thread_pool(16).unwrap())
         .lease(Duration::from_secs(3))
         .heartbeat(Duration::from_millis(200), Duration::from_secs(1))
@@ -94,29 +109,71 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
+enum Server {
+    Redis {
+        port: u16,
+        child: Option<Child>,
+    },
+    #[cfg(all(unix, feature = "postgres"))]
+    Postgres(postgres::Postgres),
+}
+
+impl Server {
+    fn start_redis(folder: &Path) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let child = Some(spawn_server(port, folder));
+        Self::Redis { port, child }
+    }
+
+    fn address(&self) -> String {
+        match self {
+            Self::Redis { port, .. } => format!("redis://127.0.0.1:{port}/"),
+            #[cfg(all(unix, feature = "postgres"))]
+            Self::Postgres(server) => server.address(),
+        }
+    }
+
+    /// Kills it and starts it again.
+    fn restart(&mut self, folder: &Path) {
+        match self {
+            Self::Redis { port, child } => {
+                child.take().into_iter().for_each(end);
+                windlass::interrupt::sleep(Duration::from_millis(200)).unwrap();
+                *child = Some(spawn_server(*port, folder));
+            }
+            #[cfg(all(unix, feature = "postgres"))]
+            Self::Postgres(server) => server.restart(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        match self {
+            Self::Redis { child, .. } => child.take().into_iter().for_each(end),
+            #[cfg(all(unix, feature = "postgres"))]
+            Self::Postgres(_) => {}
+        }
+    }
+}
+
 /// Everything that is killed, and how often it was.
 struct Chaos {
-    port: u16,
     folder: tempfile::TempDir,
-    server: Option<Child>,
+    server: Server,
     workers: Vec<Child>,
     started: usize,
     kills: (usize, usize),
 }
 
 impl Chaos {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+    fn start(server: impl FnOnce(&Path) -> Server) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = Some(spawn_server(port, folder.path()));
         let mut chaos = Self {
-            port,
+            server: server(folder.path()),
             folder,
-            server,
             workers: Vec::new(),
             started: 0,
             kills: (0, 0),
@@ -125,23 +182,17 @@ impl Chaos {
         chaos
     }
 
-    fn address(&self) -> String {
-        format!("redis://127.0.0.1:{}/", self.port)
-    }
-
     fn add_worker(&mut self) {
         let log = self.folder.path().join(format!("run-{}", self.started));
         self.started += 1;
-        self.workers.push(spawn_worker(&self.address(), log));
+        self.workers.push(spawn_worker(&self.server.address(), log));
     }
 
     /// Kills one worker, or in every fifth round the server.
     fn strike(&mut self, round: usize) {
         if round % 5 == 4 {
             self.kills.1 += 1;
-            self.server.take().into_iter().for_each(end);
-            windlass::interrupt::sleep(Duration::from_millis(200)).unwrap();
-            self.server = Some(spawn_server(self.port, self.folder.path()));
+            self.server.restart(self.folder.path());
         } else {
             self.kills.0 += 1;
             let die = windlass_remote::TaskId::random()
@@ -169,10 +220,7 @@ impl Chaos {
 
 impl Drop for Chaos {
     fn drop(&mut self) {
-        self.workers
-            .drain(..)
-            .chain(self.server.take())
-            .for_each(end);
+        self.workers.drain(..).for_each(end);
     }
 }
 
@@ -185,16 +233,27 @@ fn main() {
         .as_slice()
     {
         ["--worker", address, log] => work(address, log),
-        ["--minutes", minutes] => run(Duration::from_secs_f64(
-            60.0 * minutes.parse::<f64>().unwrap(),
-        )),
-        _ => println!("usage: chaos --minutes N"),
+        ["--minutes", time] => {
+            let chaos = Chaos::start(Server::start_redis);
+            let engine = RedisEngine::builder(&chaos.server.address());
+            run(chaos, &engine.build().unwrap(), minutes(time));
+        }
+        #[cfg(all(unix, feature = "postgres"))]
+        ["--postgres", "--minutes", time] => {
+            let server = postgres::Postgres::start();
+            let engine = server.engine();
+            let chaos = Chaos::start(|_| Server::Postgres(server));
+            run(chaos, &engine, minutes(time));
+        }
+        _ => println!("usage: chaos [--postgres] --minutes N"),
     }
 }
 
-fn run(time: Duration) {
-    let mut chaos = Chaos::start();
-    let engine = RedisEngine::builder(&chaos.address()).build().unwrap();
+fn minutes(text: &str) -> Duration {
+    Duration::from_secs_f64(60.0 * text.parse::<f64>().unwrap())
+}
+
+fn run(mut chaos: Chaos, engine: &(impl Engine + Clone), time: Duration) {
     let executor = RemoteExecutor::builder(engine.clone())
         .submit_timeout(Duration::from_secs(60))
         .build()
@@ -215,10 +274,10 @@ fn run(time: Duration) {
         }
         windlass::interrupt::sleep(Duration::from_millis(40)).unwrap();
     }
-    judge(&chaos, &engine, &futures);
+    judge(&chaos, engine, &futures);
 }
 
-fn judge(chaos: &Chaos, engine: &RedisEngine, futures: &[RemoteFuture<u64>]) {
+fn judge(chaos: &Chaos, engine: &impl Engine, futures: &[RemoteFuture<u64>]) {
     for (n, future) in (0..).zip(futures) {
         assert_eq!(
             future.get_timeout(Duration::from_secs(120)),

@@ -3,10 +3,11 @@
 //! ```text
 //! cargo run --release -p windlass-remote --example mandelbrot
 //! cargo run --release -p windlass-remote --features redis --example mandelbrot -- redis://127.0.0.1/
+//! cargo run --release -p windlass-remote --features postgres --example mandelbrot -- postgres://user@127.0.0.1/database
 //! ```
 //!
-//! Without an address the queue is in memory and a worker in this process. With the address of a Redis or Valkey server, four
-//! worker processes share the rows, and three of them are killed on the way. The picture is `mandelbrot.ppm`, and it is compared
+//! Without an address the queue is in memory and a worker in this process. With the address of a Redis, Valkey or PostgreSQL server,
+//! four worker processes share the rows, and three of them are killed on the way. The picture is `mandelbrot.ppm`, and it is compared
 //! with one that was computed here without any queue.
 
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [] => in_memory(),
         ["--worker", address] => distributed::work(address),
         [address] => distributed::draw(address),
-        _ => Err("usage: mandelbrot [redis://host/]".into()),
+        _ => Err("usage: mandelbrot [redis://host/ | postgres://host/database]".into()),
     }
 }
 
@@ -133,15 +134,40 @@ fn finish(rows: &[Vec<u16>]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 mod distributed {
     use super::{Duration, Engine, Error, HEIGHT, QUEUE, RemoteExecutor, Row, finish, worker};
     use std::process::{Child, Command};
-    use windlass_remote::engine::RedisEngine;
+
+    pub(super) fn work(address: &str) -> Result<(), Box<dyn Error>> {
+        #[cfg(feature = "redis")]
+        if address.starts_with("redis") {
+            return work_on(windlass_remote::engine::RedisEngine::builder(address).build()?);
+        }
+        #[cfg(feature = "postgres")]
+        if address.starts_with("postgres") {
+            return work_on(windlass_remote::engine::PostgresEngine::builder(address).build()?);
+        }
+        Err("built without the feature for this address".into())
+    }
+
+    pub(super) fn draw(address: &str) -> Result<(), Box<dyn Error>> {
+        #[cfg(feature = "redis")]
+        if address.starts_with("redis") {
+            let engine = windlass_remote::engine::RedisEngine::connect(address)?;
+            return draw_on(&engine, address);
+        }
+        #[cfg(feature = "postgres")]
+        if address.starts_with("postgres") {
+            let engine = windlass_remote::engine::PostgresEngine::builder(address).build()?;
+            engine.migrate()?;
+            return draw_on(&engine, address);
+        }
+        Err("built without the feature for this address".into())
+    }
 
     /// Works until it is killed, or until nobody has needed it for a minute.
-    pub(super) fn work(address: &str) -> Result<(), Box<dyn Error>> {
-        let engine = RedisEngine::builder(address).build()?;
+    fn work_on(engine: impl Engine) -> Result<(), Box<dyn Error>> {
         let silence = (Duration::from_millis(200), Duration::from_secs(1));
         let worker = worker(engine)?.heartbeat(silence.0, silence.1).start()?;
         windlass::interrupt::sleep(Duration::from_secs(60))?;
@@ -168,8 +194,7 @@ mod distributed {
         }
     }
 
-    pub(super) fn draw(address: &str) -> Result<(), Box<dyn Error>> {
-        let engine = RedisEngine::connect(address)?;
+    fn draw_on(engine: &(impl Engine + Clone), address: &str) -> Result<(), Box<dyn Error>> {
         let queue = QUEUE.parse()?;
         let before = engine.stats(&queue)?;
         let mut workers = Vec::new();
@@ -197,12 +222,12 @@ mod distributed {
     }
 }
 
-#[cfg(not(feature = "redis"))]
+#[cfg(not(any(feature = "redis", feature = "postgres")))]
 mod distributed {
     use std::error::Error;
 
     pub(super) fn work(_: &str) -> Result<(), Box<dyn Error>> {
-        Err("built without the feature redis".into())
+        Err("built without the features redis and postgres".into())
     }
 
     pub(super) use work as draw;

@@ -7,6 +7,8 @@ mod api;
 mod error;
 mod memory;
 mod model;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod queue_model;
 #[cfg(feature = "redis")]
 mod redis;
@@ -20,9 +22,13 @@ pub use model::{
     NewTask, Outcome, Refusal, Renewed, Reply, Report, Reported, Submitted, TaskRecord, TaskState,
     Verdict,
 };
+#[cfg(feature = "postgres")]
+pub use postgres::{InTransaction, PostgresEngine, PostgresEngineBuilder, PostgresReport};
 pub use queue_model::{
     DeadAction, Due, Fire, Overlap, QueuePatch, QueueStats, QueueStatus, ScheduleRecord, Tick,
     TypeLimit, WorkerRecord,
 };
 #[cfg(feature = "redis")]
 pub use redis::{RedisEngine, RedisEngineBuilder, RedisReport};
+#[cfg(feature = "postgres")]
+pub use tokio_postgres;

@@ -141,3 +141,20 @@ pub(crate) fn redis() -> Option<UnderTest> {
     test._server = Some(Box::new(server));
     Some(test)
 }
+
+/// One server for all tests, and a queue for each: starting a server takes longer than a test. If `poll` is set, without
+/// notices.
+#[cfg(all(unix, feature = "postgres"))]
+pub(crate) fn postgres(poll: Option<Duration>) -> Option<UnderTest> {
+    use crate::postgres_server::PostgresServer;
+    use std::sync::OnceLock;
+
+    static SERVER: OnceLock<Option<PostgresServer>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| PostgresServer::start(&[])).as_ref()?;
+    let builder = server.builder();
+    let builder = match poll {
+        Some(interval) => builder.poll_only(interval),
+        None => builder,
+    };
+    Some(UnderTest::new(builder.build().unwrap()))
+}

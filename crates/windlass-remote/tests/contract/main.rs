@@ -7,6 +7,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(all(unix, feature = "postgres"))]
+#[path = "../support/postgres.rs"]
+mod postgres_server;
+
 mod engines;
 mod failures;
 mod lifecycle;
@@ -101,3 +105,10 @@ macro_rules! contract {
 contract!(memory, crate::engines::memory());
 #[cfg(feature = "redis")]
 contract!(redis, crate::engines::redis());
+#[cfg(all(unix, feature = "postgres"))]
+contract!(postgres, crate::engines::postgres(None));
+#[cfg(all(unix, feature = "postgres"))]
+contract!(
+    postgres_without_notices,
+    crate::engines::postgres(Some(std::time::Duration::from_millis(10)))
+);

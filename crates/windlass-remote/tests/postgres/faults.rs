@@ -1,0 +1,349 @@
+//! What goes wrong with servers, networks and workers.
+
+use crate::proxy::Proxy;
+use crate::support::postgres::PostgresServer;
+use crate::support::tasks::{Add, BOARD, Gated};
+use crate::support::{LONG, eventually};
+use crate::world::{Slow, executor, expect_all, new_queue, shared, worker};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use windlass_remote::engine::{Engine, EngineError, PostgresEngine};
+use windlass_remote::{QueueName, RejectedReason, RemoteExecutor, TaskExecutorService};
+
+/// Not a test by itself: the body of a worker process, started by [`WorkerProcess`].
+#[test]
+fn worker_process() {
+    if let Ok(address) = std::env::var("WINDLASS_TEST_WORKER") {
+        let engine = PostgresEngine::builder(&address).build().unwrap();
+        let queue = std::env::var("WINDLASS_TEST_QUEUE").unwrap();
+        let _worker = worker(&engine, &queue.parse().unwrap(), 8);
+        // It is killed; if its parent is killed first, it ends by itself.
+        windlass::interrupt::sleep(2 * LONG).unwrap();
+    }
+}
+
+struct WorkerProcess(Child);
+
+impl WorkerProcess {
+    fn start(address: &str, queue: &QueueName) -> Self {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "faults::worker_process"])
+            .env("WINDLASS_TEST_WORKER", address)
+            .env("WINDLASS_TEST_QUEUE", queue.as_str())
+            .stdout(Stdio::null())
+            .spawn();
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn workers_that_are_killed_lose_no_task() {
+    let Some(server) = shared() else { return };
+    let (engine, queue) = (server.engine(), new_queue());
+    let start = |_| WorkerProcess::start(&server.url(), &queue);
+    let mut processes: Vec<_> = (0..3).map(start).collect();
+    eventually("all workers are there", || {
+        engine.workers(&queue).unwrap().len() == 3
+    });
+    let executor = executor(&engine, &queue);
+    expect_all(&executor, &engine, 600, || {
+        for _ in 0..2 {
+            let done = engine.stats(&queue).unwrap().done;
+            eventually("some are done", || {
+                engine.stats(&queue).unwrap().done > done + 50
+            });
+            drop(processes.pop());
+        }
+    });
+    let stats = engine.stats(&queue).unwrap();
+    assert!(stats.redelivered > 0, "the killed workers had tasks");
+    eventually("the dead are forgotten", || {
+        engine.workers(&queue).unwrap().len() == 1
+    });
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_loses_no_task() {
+    let Some(mut server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let (engine, queue) = (server.engine(), new_queue());
+    let worker = worker(&engine, &queue, 8);
+    let executor = executor(&engine, &queue);
+    expect_all(&executor, &engine, 600, || {
+        for n in 1..=2 {
+            eventually("some are done", || {
+                engine.stats(&queue).is_ok_and(|s| s.done > n * 50)
+            });
+            server.kill();
+            server.launch();
+        }
+    });
+    assert!(worker.stats().engine_errors > 0 && !worker.is_terminated());
+}
+
+#[test]
+fn a_submission_waits_for_a_server_that_comes_back() {
+    let Some(mut server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let (engine, queue) = (server.engine(), new_queue());
+    let _worker = worker(&engine, &queue, 1);
+    let executor = executor(&engine, &queue);
+    server.kill();
+    std::thread::scope(|scope| {
+        let submitted = scope.spawn(|| executor.submit_task(Add(1, 2)).unwrap().get_timeout(LONG));
+        server.launch();
+        assert_eq!(submitted.join().unwrap(), Ok(3));
+    });
+    server.kill();
+    let refused = PostgresEngine::connect(&server.url()).unwrap_err();
+    assert!(
+        matches!(&refused, EngineError::Unavailable(message) if message.contains("refused")),
+        "at the start too: {refused}"
+    );
+    let hasty = RemoteExecutor::builder(engine).submit_timeout(Duration::from_millis(100));
+    let rejected = hasty.build().unwrap().submit_task(Add(1, 2)).unwrap_err();
+    assert!(
+        matches!(
+            rejected.reason(),
+            RejectedReason::Engine(EngineError::Unavailable(_))
+        ),
+        "{rejected}"
+    );
+    assert_eq!(rejected.into_task(), Add(1, 2));
+}
+
+fn through(proxy: &Proxy) -> String {
+    let place = proxy.url();
+    let place = place.trim_start_matches("redis://").trim_end_matches('/');
+    format!("postgres://windlass@{place}/postgres")
+}
+
+#[test]
+fn a_cut_network_loses_no_task_and_hangs_nobody() {
+    let Some(server) = shared() else { return };
+    let proxy = Proxy::start(server.port);
+    let queue = new_queue();
+    let cut = PostgresEngine::builder(&through(&proxy))
+        .call_timeout(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    let _worker = worker(&cut, &queue, 8);
+    let executor = executor(&cut, &queue);
+    let direct = server.engine();
+    expect_all(&executor, &direct, 400, || {
+        for n in 1..=3 {
+            eventually("some are done", || {
+                direct.stats(&queue).unwrap().done > n * 50
+            });
+            proxy.cut();
+        }
+    });
+    assert!(proxy.cuts() > 3, "connections were cut");
+}
+
+#[test]
+fn a_slow_link_delays_and_loses_nothing() {
+    let Some(server) = shared() else { return };
+    let proxy = Proxy::start(server.port);
+    proxy.delay(Duration::from_millis(30));
+    let (slow, queue) = (
+        PostgresEngine::builder(&through(&proxy)).build().unwrap(),
+        new_queue(),
+    );
+    let _worker = worker(&slow, &queue, 8);
+    expect_all(&executor(&slow, &queue), &server.engine(), 100, || {});
+}
+
+#[test]
+fn a_server_that_stands_still_for_a_while_loses_no_task() {
+    let Some(server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let queue = new_queue();
+    let impatient = server.builder().call_timeout(Duration::from_millis(500));
+    let engine = impatient.build().unwrap();
+    let worker = worker(&engine, &queue, 4);
+    expect_all(&executor(&engine, &queue), &engine, 300, || {
+        eventually("some are done", || engine.stats(&queue).unwrap().done > 50);
+        server.signal("-STOP");
+        let still = engine.stats(&queue);
+        assert!(
+            matches!(still, Err(EngineError::Unavailable(_))),
+            "{still:?}"
+        );
+        eventually("the worker notices", || worker.stats().engine_errors > 0);
+        server.signal("-CONT");
+        eventually("it answers again", || engine.stats(&queue).is_ok());
+    });
+}
+
+#[test]
+fn a_read_only_server_rejects_and_workers_go_on_afterwards() {
+    let Some(server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let (engine, queue) = (server.engine(), new_queue());
+    let (executor, worker) = (executor(&engine, &queue), worker(&engine, &queue, 1));
+    assert_eq!(
+        executor.submit_task(Add(1, 1)).unwrap().get_timeout(LONG),
+        Ok(2)
+    );
+    let gate = format!("{queue}/read-only");
+    let running = executor.submit_task(Gated::new(&gate)).unwrap();
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    let set = |to: &str| {
+        let set = format!("ALTER SYSTEM SET default_transaction_read_only = {to}");
+        server
+            .administer("postgres", &[&set, "SELECT pg_reload_conf()"])
+            .unwrap();
+    };
+    set("on");
+    eventually("the setting is read", || {
+        engine.leave(&queue, "nobody").is_err()
+    });
+    let rejected = executor.submit_task(Add(1, 2)).unwrap_err();
+    assert!(
+        matches!(
+            rejected.reason(),
+            RejectedReason::Engine(EngineError::ReadOnly(_))
+        ),
+        "{rejected}"
+    );
+    BOARD.open(&gate);
+    set("off");
+    assert_eq!(running.get_timeout(LONG), Ok(gate), "what ran ends");
+    eventually("writes are taken again", || {
+        executor
+            .submit_task(Add(1, 2))
+            .is_ok_and(|f| f.get_timeout(LONG) == Ok(3))
+    });
+    assert!(!worker.is_terminated());
+}
+
+/// A small file system of its own; gone with the test.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(folder: &std::path::Path) -> Option<Self> {
+        let place = folder.join("small");
+        std::fs::create_dir(&place).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=24m,mode=0777", "tmpfs"])
+            .arg(&place)
+            .stderr(Stdio::null())
+            .status();
+        if mounted.is_ok_and(|status| status.success()) {
+            let owner = std::fs::metadata(folder).unwrap();
+            chown(&place, Some(owner.uid()), Some(owner.gid())).unwrap();
+            return Some(Self(place));
+        }
+        eprintln!("skipped: a full disk needs the right to mount one");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the server may still have files open there.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_rejects_and_loses_nothing() {
+    let Some(server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let Some(disk) = SmallDisk::mount(&server.folder) else {
+        return;
+    };
+    // The tables are on the small disk; the log of the server is not, since a server that cannot write it stops.
+    let place = format!("CREATE TABLESPACE small LOCATION '{}'", disk.0.display());
+    server.administer("postgres", &[&place]).unwrap();
+    server
+        .administer("postgres", &["CREATE DATABASE small TABLESPACE small"])
+        .unwrap();
+    let address = server.url().replace("/postgres", "/small");
+    let engine = PostgresEngine::builder(&address).build().unwrap();
+    engine.migrate().unwrap();
+    let queue = new_queue();
+    let executor = executor(&engine, &queue);
+    let filler = disk.0.join("filler");
+    let _ = std::fs::write(&filler, vec![0; 64 << 20]);
+    let mut taken = Vec::new();
+    let rejected = loop {
+        match executor.submit_all((0..200).map(Slow).collect()) {
+            Ok(futures) => taken.extend(futures),
+            Err(rejected) => break rejected,
+        }
+    };
+    assert!(
+        matches!(
+            rejected.reason(),
+            RejectedReason::Engine(EngineError::Full(_))
+        ),
+        "{rejected}"
+    );
+    assert_eq!(
+        rejected.into_task().len(),
+        200,
+        "all of the batch come back"
+    );
+    std::fs::remove_file(&filler).unwrap();
+    let _worker = worker(&engine, &queue, 8);
+    assert_eq!(
+        executor.submit_task(Add(1, 2)).unwrap().get_timeout(LONG),
+        Ok(3)
+    );
+    for future in &taken {
+        assert!(future.get_timeout(LONG).is_ok(), "what was taken is there");
+    }
+    let stats = engine.stats(&queue).unwrap();
+    assert_eq!(
+        (stats.submitted, stats.done),
+        (stats.done, taken.len() as u64 + 1)
+    );
+}
+
+#[test]
+fn a_backlog_is_worked_off_by_one_worker() {
+    let Some(server) = shared() else { return };
+    let (engine, queue) = (server.engine(), new_queue());
+    let executor = executor(&engine, &queue);
+    let count = std::env::var("WINDLASS_BACKLOG").map_or(5_000, |count| count.parse().unwrap());
+    let futures = executor
+        .submit_all((0..count).map(|n| Add(n, 1)).collect())
+        .unwrap();
+    assert_eq!(engine.stats(&queue).unwrap().ready, count as u64);
+    let _worker = worker(&engine, &queue, 8);
+    for (n, future) in (0..).zip(&futures) {
+        assert_eq!(future.get_timeout(10 * LONG), Ok(n + 1));
+    }
+    assert_eq!(engine.stats(&queue).unwrap().done, count as u64);
+}
+
+#[test]
+fn an_idle_worker_takes_what_comes() {
+    let Some(server) = shared() else { return };
+    let (engine, queue) = (server.engine(), new_queue());
+    let (executor, worker) = (executor(&engine, &queue), worker(&engine, &queue, 1));
+    for n in 0..2 {
+        // Longer than a fetch waits, and than a reply is waited for.
+        windlass::interrupt::sleep(Duration::from_millis(1_200)).unwrap();
+        assert_eq!(
+            executor.submit_task(Add(n, 1)).unwrap().get_timeout(LONG),
+            Ok(n + 1)
+        );
+    }
+    assert_eq!(worker.stats().engine_errors, 0);
+}
