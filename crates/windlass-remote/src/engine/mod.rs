@@ -24,4 +24,4 @@ pub use queue_model::{
     TypeLimit, WorkerRecord,
 };
 #[cfg(feature = "redis")]
-pub use redis::{RedisEngine, RedisEngineBuilder, RedisReport};
+pub use redis::{EnginePolicy, RedisEngine, RedisEngineBuilder, RedisReport};

@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod checkpoints;
 mod engines;
 mod failures;
 mod lifecycle;
@@ -86,6 +87,14 @@ macro_rules! contract {
                 a_vanished_worker_loses_its_tasks_before_their_lease_ends);
         }
     };
+    // Engines may do without checkpoints; those that keep them keep them like this.
+    (checkpoints $engine:ident, $make:expr) => {
+        mod $engine {
+            contract!(@tests $make; checkpoints:
+                a_checkpoint_reaches_the_next_run
+                a_checkpoint_of_an_older_delivery_is_refused);
+        }
+    };
     (@tests $make:expr; $module:ident: $($test:ident)*) => {
         $(
             #[test]
@@ -99,5 +108,8 @@ macro_rules! contract {
 }
 
 contract!(memory, crate::engines::memory());
+contract!(checkpoints memory_checkpoints, crate::engines::memory());
 #[cfg(feature = "redis")]
 contract!(redis, crate::engines::redis());
+#[cfg(feature = "redis")]
+contract!(checkpoints redis_checkpoints, crate::engines::redis());

@@ -21,6 +21,8 @@ pub(super) struct Entry {
     pub(super) failure: Option<Failure>,
     pub(super) outcome: Option<Outcome>,
     pub(super) watchers: Vec<Arc<str>>,
+    /// What a run has kept for the next one.
+    pub(super) checkpoint: Option<Vec<u8>>,
     /// The schedule that waits for the outcome, and how long after it is due.
     pub(super) rearm: Option<(String, u64)>,
 }
@@ -41,6 +43,7 @@ impl Entry {
             rate_paid: false,
             failure: None,
             outcome: None,
+            checkpoint: None,
             rearm: None,
         }
     }

@@ -116,6 +116,7 @@ impl Queue {
             self.dead.insert(sequence, id.clone());
         } else {
             entry.task.payload = Vec::new();
+            entry.checkpoint = None;
             let until = now + entry.task.options.retention.as_millis() as u64;
             self.expiry.insert((until, id.clone()));
         }

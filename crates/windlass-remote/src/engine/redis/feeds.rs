@@ -14,7 +14,8 @@ use std::time::Duration;
 /// A connection that is made when it is needed, and given up after an error.
 pub(super) struct Line {
     pool: Arc<Pool>,
-    connection: Option<Connection>,
+    /// With the time that its reads may take now.
+    connection: Option<(Connection, Duration)>,
 }
 
 impl Line {
@@ -32,13 +33,18 @@ impl Line {
         call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
     ) -> Result<R, EngineError> {
         let limit = wait + self.pool.call_timeout;
-        let connection = match &mut self.connection {
+        let (connection, set) = match &mut self.connection {
             Some(connection) => connection,
-            None => self.connection.insert(self.pool.connect(limit)?),
+            None => self.connection.insert((self.pool.connect(limit)?, limit)),
         };
-        let answer = connection
-            .set_read_timeout(Some(limit))
-            .and_then(|()| call(connection));
+        // A longer limit than needed is kept when it is not much longer: setting it takes a system call.
+        let ready = if limit > *set || limit * 2 < *set {
+            *set = limit;
+            connection.set_read_timeout(Some(limit))
+        } else {
+            Ok(())
+        };
+        let answer = ready.and_then(|()| call(connection));
         answer.map_err(|error| {
             self.connection = None;
             classify(&error)
@@ -68,6 +74,8 @@ pub(super) struct Tasks {
     pub(super) line: Line,
     pub(super) prefix: String,
     pub(super) worker: String,
+    /// The last call has left nothing to take.
+    pub(super) emptied: bool,
 }
 
 /// An entry that was read from a stream: its level, its id there, the id of the task.
@@ -150,16 +158,22 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
 
 impl TaskFeed for Tasks {
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError> {
-        let fetched = self.take(request, &[])?;
-        if fetched.paused || !fetched.deliveries.is_empty() {
-            return Ok(fetched);
+        if !std::mem::take(&mut self.emptied) {
+            let fetched = self.take(request, &[])?;
+            self.emptied = !fetched.paused && fetched.deliveries.len() < request.count;
+            if fetched.paused || !fetched.deliveries.is_empty() {
+                return Ok(fetched);
+            }
         }
         // The groups are there: the script makes them. One trip more than a busy worker needs, and only when it is idle.
         let entries = self.wait(request)?;
         if entries.is_empty() {
+            self.emptied = false;
             return Ok(Fetched::default());
         }
-        self.take(request, &entries)
+        let fetched = self.take(request, &entries)?;
+        self.emptied = !fetched.paused && fetched.deliveries.len() < request.count;
+        Ok(fetched)
     }
 }
 

@@ -10,17 +10,16 @@ else
   redis.call('HSET', key, 'next', ARGV[3])
   redis.call('ZADD', P .. 'cronz', ARGV[3], name)
 end
-local last = h[8] and redis.call('HGET', P .. 't:' .. h[8], 's')
-if (last == 's' or last == 'r' or last == 'x') and h[6] ~= '1' then return 1 end
+local last = h[8] and read(h[8])
+if last and last.s ~= 'b' and h[6] ~= '1' then return 1 end
+local description = h[5] .. '|' .. h[3] .. '|' .. (h[7] and (h[7] .. ':' .. name) or '') .. '|' .. h[2]
 for at = 4, #ARGV do
   local id = ARGV[at]
-  local task = P .. 't:' .. id
-  if redis.call('EXISTS', task) == 0 then
+  if redis.call('EXISTS', T .. id) == 0 then
     count('submitted', 1)
     count('ready', 1)
-    redis.call('HSET', task, 's', 'r', 'n', h[2], 'v', h[3], 'p', h[4], 'o', h[5], 'rs', now)
-    if h[7] then redis.call('HSET', task, 'sch', h[7] .. ':' .. name) end
-    redis.call('XADD', P .. 'r' .. string.sub(h[5], 1, 1), '*', 'i', id)
+    redis.call('HSET', T .. id, 'm', 'r|0|0|0|0|' .. NOW .. '|0||', 'd', description, 'p', h[4])
+    redis.call('XADD', P .. 'r' .. sub(h[5], 1, 1), '*', 'i', id)
   end
   redis.call('HSET', key, 'last', id)
 end
