@@ -35,9 +35,7 @@ fn queue() -> QueueName {
 
 fn command(server: &RedisServer, words: &[&str]) -> redis::RedisResult<redis::Value> {
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
-    redis::cmd(words[0])
-        .arg(&words[1..])
-        .query(&mut connection)
+    redis::cmd(words[0]).arg(&words[1..]).query(&mut connection)
 }
 
 /// Starts a replica of a server, and waits until it has all its data.
@@ -113,9 +111,8 @@ fn a_server_that_may_lose_tasks_is_refused_when_that_is_required() {
     let Some(safe) = RedisServer::start(&[]) else {
         return;
     };
-    let connect = |server: &RedisServer, policy| {
-        RedisEngine::builder(&server.url()).policy(policy).connect()
-    };
+    let connect =
+        |server: &RedisServer, policy| RedisEngine::builder(&server.url()).policy(policy).connect();
     assert!(connect(&safe, EnginePolicy::Require).is_ok());
     let report = safe.engine().check().unwrap();
     assert_eq!(report.fsync.as_deref(), Some("everysec"));
@@ -159,8 +156,7 @@ fn a_full_disk_rejects_tasks_and_loses_none_that_was_taken() {
         return;
     };
     let path = disk.0.to_str().unwrap().to_owned();
-    let Some(server) =
-        RedisServer::start(&["--dir", &path, "--auto-aof-rewrite-percentage", "0"])
+    let Some(server) = RedisServer::start(&["--dir", &path, "--auto-aof-rewrite-percentage", "0"])
     else {
         return;
     };
@@ -293,9 +289,15 @@ fn every_format_goes_through_a_server() {
                 .register::<Add>()
                 .start()
                 .unwrap();
-            let executor = RemoteExecutor::builder(engine).queue(&name).codec(submitted);
+            let executor = RemoteExecutor::builder(engine)
+                .queue(&name)
+                .codec(submitted);
             let future = executor.build().unwrap().submit_task(Add(n, 1)).unwrap();
-            assert_eq!(future.get_timeout(LONG), Ok(n + 1), "{submitted:?} {returned:?}");
+            assert_eq!(
+                future.get_timeout(LONG),
+                Ok(n + 1),
+                "{submitted:?} {returned:?}"
+            );
         }
     }
 }

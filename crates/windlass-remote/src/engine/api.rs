@@ -2,8 +2,8 @@
 
 use super::{
     Beat, CancelMode, Cancelled, Control, DeadAction, EngineError, FetchRequest, Fetched, Fire,
-    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, Reply, Report, Reported, ScheduleRecord,
-    Submitted, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, Reply, Report, Reported,
+    ScheduleRecord, Submitted, TaskRecord, Tick, TypeLimit, WorkerRecord,
 };
 use crate::id::{QueueName, TaskId};
 use std::fmt;

@@ -60,9 +60,9 @@ impl Outbox {
 
     /// Waits for reports, no longer than `limit`, and takes a batch.
     fn take(&self, limit: Duration) -> Vec<Report> {
-        let waited = self.added.wait_timeout_while(self.lock(), limit, |w| {
-            w.sending || w.reports.is_empty()
-        });
+        let waited = self
+            .added
+            .wait_timeout_while(self.lock(), limit, |w| w.sending || w.reports.is_empty());
         let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
         if waiting.sending {
             return Vec::new();

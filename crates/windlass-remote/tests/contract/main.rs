@@ -87,9 +87,11 @@ macro_rules! contract {
                 a_vanished_worker_loses_its_tasks_before_their_lease_ends);
         }
     };
-    // Engines may do without checkpoints; those that keep them keep them like this.
-    (checkpoints $engine:ident, $make:expr) => {
+    // What an engine may do without; those that have it have it like this.
+    (additions $engine:ident, $make:expr) => {
         mod $engine {
+            contract!(@tests $make; schedules:
+                a_schedule_that_queues_runs_one_after_the_other);
             contract!(@tests $make; checkpoints:
                 a_checkpoint_reaches_the_next_run
                 a_checkpoint_of_an_older_delivery_is_refused);
@@ -108,8 +110,8 @@ macro_rules! contract {
 }
 
 contract!(memory, crate::engines::memory());
-contract!(checkpoints memory_checkpoints, crate::engines::memory());
+contract!(additions memory_additions, crate::engines::memory());
 #[cfg(feature = "redis")]
 contract!(redis, crate::engines::redis());
 #[cfg(feature = "redis")]
-contract!(checkpoints redis_checkpoints, crate::engines::redis());
+contract!(additions redis_additions, crate::engines::redis());

@@ -23,8 +23,17 @@ pub(super) struct Entry {
     pub(super) watchers: Vec<Arc<str>>,
     /// What a run has kept for the next one.
     pub(super) checkpoint: Option<Vec<u8>>,
-    /// The schedule that waits for the outcome, and how long after it is due.
-    pub(super) rearm: Option<(String, u64)>,
+    /// The schedule that waits for the outcome, and what it does then.
+    pub(super) after_outcome: Option<(String, AfterOutcome)>,
+}
+
+/// What a schedule does when its last task has an outcome.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AfterOutcome {
+    /// It is due after so many milliseconds.
+    Rearm(u64),
+    /// It submits the next of the tasks that wait.
+    SubmitWaiting,
 }
 
 impl Entry {
@@ -44,7 +53,7 @@ impl Entry {
             failure: None,
             outcome: None,
             checkpoint: None,
-            rearm: None,
+            after_outcome: None,
         }
     }
 

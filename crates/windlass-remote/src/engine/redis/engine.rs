@@ -1,9 +1,10 @@
 //! The face of the Redis engine: one script, and one round trip, for each method.
 
 use super::super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease, NewTask,
-    Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed, ReplyFeed, Report, Reported,
-    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, Verdict, WorkerRecord,
+    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease,
+    NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed, ReplyFeed, Report,
+    Reported, ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, Verdict,
+    WorkerRecord,
 };
 use super::answers::{self, number, text, unexpected};
 use super::connection::{Pool, RedisEngineBuilder, RedisReport};
@@ -464,7 +465,11 @@ impl Engine for RedisEngine {
                 .arg(&*task.name)
                 .arg(task.version);
             script.arg(&task.payload).arg(task.options.to_wire());
-            script.arg(u8::from(schedule.overlap == Overlap::Allow));
+            script.arg(match schedule.overlap {
+                Overlap::Skip => 0,
+                Overlap::Allow => 1,
+                Overlap::Queue => 2,
+            });
             script.arg(time(
                 schedule.after_finish.map(|delay| delay.as_millis() as u64),
             ));
@@ -515,20 +520,27 @@ impl Engine for RedisEngine {
 
     fn stats(&self, queue: &QueueName) -> Result<QueueStats, EngineError> {
         let prefix = prefix(queue);
-        let (counts, dead_letters): (HashMap<String, i64>, u64) = self.ask(|c| {
-            let mut both = redis::pipe();
-            both.atomic().cmd("HGETALL").arg(format!("{prefix}cnt"));
-            both.cmd("ZCARD").arg(format!("{prefix}dead")).query(c)
+        type Answer = (HashMap<String, i64>, Vec<i64>, u64);
+        let (counts, running, dead_letters): Answer = self.ask(|c| {
+            let mut all = redis::pipe();
+            all.atomic().cmd("HGETALL").arg(format!("{prefix}cnt"));
+            all.cmd("HVALS").arg(format!("{prefix}run"));
+            all.cmd("ZCARD").arg(format!("{prefix}dead")).query(c)
         })?;
+        let running = u64::try_from(running.iter().sum::<i64>()).unwrap_or(0);
         let count = |field: &str| {
             counts
                 .get(field)
                 .map_or(0, |n| u64::try_from(*n).unwrap_or(0))
         };
+        let ended = ["done", "failed", "cancelled", "dead"].map(count);
+        let taken = count("submitted") + count("revived");
+        let elsewhere = count("scheduled") + running + ended.iter().sum::<u64>();
         Ok(QueueStats {
             scheduled: count("scheduled"),
-            ready: count("ready"),
-            running: count("running"),
+            // See `moved` in `common.lua`.
+            ready: taken.saturating_sub(elsewhere),
+            running,
             submitted: count("submitted"),
             refused: count("refused"),
             done: count("done"),
@@ -643,7 +655,6 @@ impl Engine for RedisEngine {
 }
 
 fn schedule_record(name: String, fields: &HashMap<String, Vec<u8>>) -> Option<ScheduleRecord> {
-    let allowed = fields.get("ov").is_some_and(|flag| flag == b"1");
     let task = NewTask {
         id: format!("cron:{name}:0").parse().ok()?,
         name: text(fields.get("n")?).into(),
@@ -656,10 +667,10 @@ fn schedule_record(name: String, fields: &HashMap<String, Vec<u8>>) -> Option<Sc
     Some(ScheduleRecord {
         rule: text(fields.get("rule")?),
         task,
-        overlap: if allowed {
-            Overlap::Allow
-        } else {
-            Overlap::Skip
+        overlap: match fields.get("ov").map(Vec::as_slice) {
+            Some(b"1") => Overlap::Allow,
+            Some(b"2") => Overlap::Queue,
+            _ => Overlap::Skip,
         },
         after_finish: fields
             .get("af")

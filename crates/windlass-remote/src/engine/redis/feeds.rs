@@ -82,7 +82,7 @@ pub(super) struct Tasks {
 type Entry = (String, String, Vec<u8>);
 
 impl Tasks {
-    /// Starts tasks: those of the entries, then further ones, `count` in all.
+    /// Starts tasks: those of the entries, or others if there are none, `count` in all.
     fn take(&mut self, request: &FetchRequest, entries: &[Entry]) -> Result<Fetched, EngineError> {
         let mut script = scripts::TAKE.key(format!("{}cnt", self.prefix));
         script.arg(&self.worker).arg(request.count);
@@ -111,15 +111,17 @@ impl Tasks {
         }
     }
 
-    /// Waits for an entry of any priority.
-    fn wait(&mut self, request: &FetchRequest) -> Result<Vec<Entry>, EngineError> {
+    /// Waits for entries of any priority. The server counts for each stream, so a third of what is wanted is asked of each; whether
+    /// that was all that was there is the second answer.
+    fn wait(&mut self, request: &FetchRequest) -> Result<(Vec<Entry>, bool), EngineError> {
+        let each = (request.count / 3).max(1);
         let mut command = redis::cmd("XREADGROUP");
         command
             .arg("GROUP")
             .arg("w")
             .arg(&self.worker)
             .arg("COUNT")
-            .arg(1);
+            .arg(each);
         command
             .arg("BLOCK")
             .arg(request.wait.as_millis().max(1) as u64)
@@ -129,7 +131,7 @@ impl Tasks {
         }
         command.arg(">").arg(">").arg(">");
         let answer: Option<StreamReadReply> = self.line.call(request.wait, |c| command.query(c))?;
-        let mut entries = Vec::new();
+        let (mut entries, mut all) = (Vec::new(), true);
         for stream in answer.map(|answer| answer.keys).unwrap_or_default() {
             let level = stream
                 .key
@@ -137,13 +139,14 @@ impl Tasks {
                 .last()
                 .map(String::from)
                 .unwrap_or_default();
+            all &= stream.ids.len() < each;
             for entry in stream.ids {
                 if let Some(task) = entry.map.into_values().next().and_then(bytes) {
                     entries.push((level.clone(), entry.id, task));
                 }
             }
         }
-        Ok(entries)
+        Ok((entries, all))
     }
 }
 
@@ -166,13 +169,12 @@ impl TaskFeed for Tasks {
             }
         }
         // The groups are there: the script makes them. One trip more than a busy worker needs, and only when it is idle.
-        let entries = self.wait(request)?;
+        let (entries, all) = self.wait(request)?;
         if entries.is_empty() {
-            self.emptied = false;
             return Ok(Fetched::default());
         }
         let fetched = self.take(request, &entries)?;
-        self.emptied = !fetched.paused && fetched.deliveries.len() < request.count;
+        self.emptied = all && !fetched.paused;
         Ok(fetched)
     }
 }

@@ -14,7 +14,7 @@
 //! | `ctl` | stream | messages to workers; capped |
 //! | `cfg`, `cnt`, `run` | hash | settings; counts; running tasks by type |
 //! | `lim:<name>`, `park:<name>` | hash, list | limits of a type, and who waits for them |
-//! | `cron`, `cronz`, `s:<name>` | set, sorted set, hash | schedules |
+//! | `cron`, `cronz`, `s:<name>`, `sq:<name>` | set, sorted set, hash, list | schedules, and the tasks that wait for the last one |
 //!
 //! Every transition is a script; a script runs alone, and its effects are in the append-only file before its answer is sent.
 //! Beyond these keys there is `wl:queues`, the set of queue names.

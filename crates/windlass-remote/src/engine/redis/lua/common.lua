@@ -97,15 +97,12 @@ local function drop_entry(entry)
   end
 end
 
-local COUNT_OF = { s = 'scheduled', r = 'ready', x = 'running' }
-
--- Moves the counts from one state to another.
+-- Moves the counts from one state to another. Ready tasks are not counted: they are those that were submitted or revived and are
+-- neither scheduled, nor running, nor finished.
 local function moved(name, old, new)
   if old == new then return end
-  if COUNT_OF[old] then count(COUNT_OF[old], -1) end
-  if COUNT_OF[new] then count(COUNT_OF[new], 1) end
-  if old == 'x' then count_running(name, -1) end
-  if new == 'x' then count_running(name, 1) end
+  if old == 's' then count('scheduled', -1) elseif old == 'x' then count_running(name, -1) end
+  if new == 's' then count('scheduled', 1) elseif new == 'x' then count_running(name, 1) end
 end
 
 local function add_due(id, at)
@@ -145,6 +142,39 @@ local function reply(watchers, id, kind, data)
   for watcher in string.gmatch(watchers, '[^,]+') do reply_to(watcher, id, kind, data) end
 end
 
+-- Submits a task of a named schedule. `s` is what `schedule_fields` returned.
+local function submit_scheduled(name, s, id)
+  if redis.call('EXISTS', T .. id) == 0 then
+    local after = s.after or (s.overlap == '2' and 'q')
+    local description = s.o .. '|' .. s.v .. '|' .. (after and (after .. ':' .. name) or '') .. '|' .. s.n
+    count('submitted', 1)
+    redis.call('HSET', T .. id, 'm', 'r|0|0|0|0|' .. NOW .. '|0||', 'd', description, 'p', s.p)
+    redis.call('XADD', P .. 'r' .. sub(s.o, 1, 1), '*', 'i', id)
+  end
+  redis.call('HSET', P .. 's:' .. name, 'last', id)
+end
+
+local function schedule_fields(name)
+  local h = redis.call('HMGET', P .. 's:' .. name, 'next', 'n', 'v', 'p', 'o', 'ov', 'af', 'last')
+  return h[2] and { next = h[1], n = h[2], v = h[3], p = h[4], o = h[5], overlap = h[6], after = h[7], last = h[8] }
+end
+
+-- Does what a schedule waits for the outcome of its task for: `delay:name` sets its next time, `q:name` submits the next of those that
+-- wait.
+local function after_outcome(text)
+  local after, name = match(text, '^(%w+):(.+)$')
+  local s = schedule_fields(name)
+  if not s then return end
+  if after == 'q' then
+    local id = redis.call('LPOP', P .. 'sq:' .. name)
+    if id then submit_scheduled(name, s, id) end
+  else
+    redis.call('HSET', P .. 's:' .. name, 'next', now + after)
+    redis.call('ZADD', P .. 'cronz', now + after, name)
+    tell_changed()
+  end
+end
+
 local DEAD_CAP = 10000
 
 local function bury(task, data)
@@ -176,14 +206,7 @@ local function finish(task, state, data)
   end
   moved(kind.n, old, state)
   if task.re then reply(task.re, task.id, state, data) end
-  if kind.sch then
-    local delay, name = match(kind.sch, '^(%d+):(.+)$')
-    if redis.call('HEXISTS', P .. 's:' .. name, 'rule') == 1 then
-      redis.call('HSET', P .. 's:' .. name, 'next', now + delay)
-      redis.call('ZADD', P .. 'cronz', now + delay, name)
-      tell_changed()
-    end
-  end
+  if kind.sch then after_outcome(kind.sch) end
 end
 
 local function one_more(number) return number == '0' and '1' or string.format('%.0f', tonumber(number) + 1) end

@@ -10,6 +10,7 @@ for at = 2, #ARGV do
     else
       redis.call('HDEL', task.key, 'x')
       task.f, task.k, task.us = '0', '0', '0'
+      count('revived', 1)
       enqueue(task, now)
     end
   end

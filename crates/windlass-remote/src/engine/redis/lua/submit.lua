@@ -3,8 +3,10 @@ local cfg = redis.call('HMGET', P .. 'cfg', 'closed', 'cap')
 local cap = tonumber(cfg[2] or '')
 local waiting = 0
 if cap then
-  local have = redis.call('HMGET', KEYS[1], 'ready', 'scheduled')
-  waiting = (tonumber(have[1] or 0)) + (tonumber(have[2] or 0))
+  -- All that were taken and neither run nor have ended.
+  local sums = redis.call('HMGET', KEYS[1], 'submitted', 'revived', 'done', 'failed', 'cancelled', 'dead')
+  for at = 1, 6 do waiting = waiting + (at < 3 and 1 or -1) * tonumber(sums[at] or 0) end
+  for _, n in ipairs(redis.call('HVALS', P .. 'run')) do waiting = waiting - n end
 end
 local READY, SCHEDULED = 'r|0|0|0|0|' .. NOW .. '|0||', 's|0|0|0|0|' .. NOW .. '|0||'
 local out = {}
@@ -31,7 +33,6 @@ for at = 1, #ARGV, 5 do
       redis.call('HSET', key, 'm', state, 'd', description, 'p', ARGV[at + 2], 're', client)
     end
     if delay == '0' then
-      count('ready', 1)
       redis.call('XADD', P .. 'r' .. sub(description, 1, 1), '*', 'i', id)
     else
       count('scheduled', 1)

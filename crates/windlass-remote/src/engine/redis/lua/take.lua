@@ -1,4 +1,5 @@
--- ARGV: worker, count, three levels in order, then level and stream id and task id of each entry that the worker has read already.
+-- ARGV: worker, count, three levels in order, then level and stream id and task id of each entry that the worker has read already. If
+-- there are any, no others are read: the worker has asked for as many as it wants.
 -- Returns 'p' if the queue is paused, else for each started task: id, `fence|failures|deaths|milliseconds since it was first
 -- unknown|entry`, description, payload.
 local worker, want = ARGV[1], tonumber(ARGV[2])
@@ -86,7 +87,7 @@ for at = 6, #ARGV, 3 do
     unread(at)
   end
 end
-for at = 3, 5 do
+for at = #ARGV > 5 and 9 or 3, 5 do
   -- Entries of cancelled or limited tasks start nothing, so there may be more to read; but not without end.
   for _ = 1, 20 do
     if started >= want then break end
