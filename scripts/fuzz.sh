@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 readonly SECONDS_EACH="${1:-60}"
 shift || true
 targets=("$@")
-if [ "${#targets[@]}" -eq 0 ]; then targets=(transcripts queues pools run_template); fi
+if [ "${#targets[@]}" -eq 0 ]; then targets=(transcripts queues pools run_template envelopes); fi
 
 readonly HOST=x86_64-unknown-linux-gnu
 readonly BINARIES="${CARGO_TARGET_DIR:-$PWD/target}/fuzz"
@@ -47,7 +47,7 @@ for target in "${targets[@]}"; do
     words=fuzz/scenario.dict
     case "$target" in
     queues) words=fuzz/queue.dict ;;
-    run_template) words=fuzz/command.dict ;;
+    run_template | envelopes) words=fuzz/command.dict ;;
     *) seed "$inputs" crates/windlass-conformance/corpus/*.txt ;;
     esac
     echo "== $target, $SECONDS_EACH s"

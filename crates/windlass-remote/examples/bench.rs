@@ -3,6 +3,10 @@
 //!
 //! Starts a server of its own unless an address is given: Redis with an append-only file and fsync every second, PostgreSQL
 //! as `initdb` makes it (every commit on disk).
+//!
+//! Beside the times it prints
+//! the processor time that a task takes in the server, in the threads of the worker and in those of the client; these figures
+//! hardly depend on what else the machine does.
 #![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
 
 #[cfg(all(unix, feature = "postgres"))]
@@ -126,7 +130,7 @@ fn settings() -> Result<Settings, lexopt::Error> {
 fn main() {
     let settings = settings().unwrap();
     if settings.memory {
-        return measure(&MemoryEngine::new(), &settings);
+        return measure(&MemoryEngine::new(), &settings, None);
     }
     let address = settings.address.as_deref().unwrap_or_default();
     if settings.postgres || address.starts_with("postgres") {
@@ -137,7 +141,8 @@ fn main() {
         .as_ref()
         .map(|server| format!("redis://127.0.0.1:{}/", server.port));
     let address = settings.address.clone().or(own).unwrap();
-    measure(&RedisEngine::connect(&address).unwrap(), &settings);
+    let engine = RedisEngine::connect(&address).unwrap();
+    measure(&engine, &settings, server.as_ref());
     if let Some(server) = &server {
         record_size(server.port);
     }
@@ -148,11 +153,11 @@ fn on_postgres(settings: &Settings) {
     use windlass_remote::engine::PostgresEngine;
     let Some(address) = &settings.address else {
         let server = postgres::Postgres::start();
-        return measure(&server.engine(), settings);
+        return measure(&server.engine(), settings, None);
     };
     let engine = PostgresEngine::builder(address).build().unwrap();
     engine.migrate().unwrap();
-    measure(&engine, settings);
+    measure(&engine, settings, None);
 }
 
 #[cfg(not(all(unix, feature = "postgres")))]
@@ -160,7 +165,37 @@ fn on_postgres(_: &Settings) {
     println!("built without the feature postgres");
 }
 
-fn measure<E: Engine + Clone>(engine: &E, settings: &Settings) {
+/// Processor time so far, in nanoseconds, of the threads that a filter chooses by name.
+fn processor_time(process: &str, chosen: impl Fn(&str) -> bool) -> u64 {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
+        return 0;
+    };
+    let time = |folder: std::path::PathBuf| {
+        let name = std::fs::read_to_string(folder.join("comm")).ok()?;
+        let spent = std::fs::read_to_string(folder.join("schedstat")).ok()?;
+        let spent = spent.split(' ').next()?.parse::<u64>().ok()?;
+        chosen(name.trim()).then_some(spent)
+    };
+    threads
+        .flatten()
+        .filter_map(|thread| time(thread.path()))
+        .sum()
+}
+
+/// Processor time of the server, the worker and the client; empty threads of the pool count as the worker's.
+fn processor_times(server: Option<&Server>) -> [u64; 3] {
+    let is_client = |name: &str| name == "bench" || name == "windlass-reply";
+    let engine = server.map_or(0, |server| {
+        processor_time(&server.child.id().to_string(), |_| true)
+    });
+    [
+        engine,
+        processor_time("self", |name| !is_client(name)),
+        processor_time("self", is_client),
+    ]
+}
+
+fn measure<E: Engine + Clone>(engine: &E, settings: &Settings, server: Option<&Server>) {
     let pool = windlass::executors::fixed_thread_pool(settings.slots).unwrap();
     let worker = RemoteWorker::builder(engine.clone())
         .pool(pool)
@@ -187,7 +222,7 @@ fn measure<E: Engine + Clone>(engine: &E, settings: &Settings) {
         times[1_500], times[2_970]
     );
     for _ in 0..3 {
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), processor_times(server));
         let (mut waiting, mut sent) = (VecDeque::new(), 0);
         while sent < settings.tasks || !waiting.is_empty() {
             if sent < settings.tasks && waiting.len() + settings.batch <= settings.window {
@@ -200,9 +235,12 @@ fn measure<E: Engine + Clone>(engine: &E, settings: &Settings) {
                 future.get().unwrap();
             }
         }
+        let (took, after) = (begun.elapsed(), processor_times(server));
+        let [engine, worker, client] =
+            [0, 1, 2].map(|of| (after[of] - before[of]) as f64 / 1000.0 / sent as f64);
         println!(
-            "throughput: {:.0} tasks a second",
-            sent as f64 / begun.elapsed().as_secs_f64()
+            "throughput: {:.0} tasks a second; processor time of a task: server {engine:.1} us, worker {worker:.1} us, client {client:.1} us",
+            sent as f64 / took.as_secs_f64()
         );
     }
     worker.shutdown(Duration::from_secs(5));

@@ -1,5 +1,6 @@
 //! What a running task knows of itself.
 
+use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::id::{QueueName, TaskId};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ pub struct TaskCx {
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Arc<StopFlag>,
     pub(crate) states: Arc<States>,
+    pub(crate) checkpoints: Checkpoints,
 }
 
 impl TaskCx {
@@ -51,6 +53,53 @@ impl TaskCx {
     pub fn time_left(&self) -> Option<Duration> {
         self.deadline
             .map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Keeps bytes for the next delivery of this task, should this one end without an outcome: the worker vanishes, or the run fails and
+    /// is repeated. They take the place of those kept before, and are gone with the outcome.
+    ///
+    /// Each call is a round trip to the engine: call it now and then, not for each step.
+    ///
+    /// ```
+    /// # use windlass_remote::{LocalExecutor, RemoteTask, TaskCx, TaskError, TaskExecutorService};
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Sum(Vec<u32>);
+    ///
+    /// impl RemoteTask for Sum {
+    ///     const NAME: &'static str = "math.sum";
+    ///     type Output = u32;
+    ///     fn run(self, cx: &TaskCx) -> Result<u32, TaskError> {
+    ///         let (mut done, mut sum) = match cx.last_checkpoint()? {
+    ///             Some(bytes) => serde_json::from_slice(&bytes)?,
+    ///             None => (0, 0),
+    ///         };
+    ///         for batch in self.0[done..].chunks(1000) {
+    ///             sum += batch.iter().sum::<u32>();
+    ///             done += batch.len();
+    ///             cx.checkpoint(&serde_json::to_vec(&(done, sum))?)?;
+    ///         }
+    ///         Ok(sum)
+    ///     }
+    /// }
+    /// # let executor = LocalExecutor::fixed(1)?;
+    /// assert_eq!(executor.submit_task(Sum(vec![1; 2500]))?.get()?, 2500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`CheckpointError`]. A run may well go on after one.
+    pub fn checkpoint(&self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        self.checkpoints.save(&self.queue, bytes)
+    }
+
+    /// Returns what an earlier delivery of this task has [kept](Self::checkpoint), or this one.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer, or the bytes are not signed as required.
+    pub fn last_checkpoint(&self) -> Result<Option<Vec<u8>>, CheckpointError> {
+        self.checkpoints.last(&self.queue)
     }
 
     /// Returns the value of this type that the worker was [given](crate::RemoteWorkerBuilder::state).

@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
+mod checkpoint;
 mod client;
 mod codec;
 mod context;
@@ -24,6 +25,7 @@ mod wire;
 mod worker;
 
 pub use admin::QueueAdmin;
+pub use checkpoint::CheckpointError;
 pub use codec::{Codec, CodecError};
 pub use context::TaskCx;
 pub use envelope::SigningKey;

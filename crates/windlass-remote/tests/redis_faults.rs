@@ -358,8 +358,8 @@ fn an_idle_worker_takes_what_comes() {
 }
 
 /// The rights of the guide, and no others.
-const ACL: &str = "~wl:* resetchannels -@all +eval +evalsha +script|load +hset +hget +hmget +hgetall \
-    +hdel +hincrby +hsetnx +hexists +exists +del +pexpire +set +sadd +srem +smembers +zadd +zrem +zrange +zrevrange \
+const ACL: &str = "~wl:* resetchannels -@all +eval +evalsha +script|load +get +hset +hget +hmget +hgetall \
+    +hvals +hdel +hincrby +exists +del +pexpire +set +sadd +srem +smembers +zadd +zrem +zrange +zrevrange \
     +zrangebyscore +zcard +rpush +lpop +xadd +xack +xdel +xread +xreadgroup +xrange +xrevrange +xpending +xclaim \
     +xgroup|create +xgroup|delconsumer +time +info +ping +multi +exec";
 

@@ -50,6 +50,8 @@ within that many minutes, if they suffice for three rounds of everything; `run -
 Each workload below names the commands that measure it again, and one cell of it, where
 `windlass-bench` stands for `cargo run --release -p windlass-bench --`; its `list` has all
 points and peers. Two builds of Windlass are compared by `scripts/compare-builds.sh`.
+Tasks on Redis, W20 to W24, are measured by `scripts/remote-bench.py`; see
+[`performance/remote.md`](performance/remote.md).
 ";
 
 /// The whole document; the plots are in a folder of that name.

@@ -2,8 +2,8 @@
 
 use super::{
     Beat, CancelMode, Cancelled, Control, DeadAction, EngineError, FetchRequest, Fetched, Fire,
-    NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, Reply, Report, Reported, ScheduleRecord,
-    Submitted, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, Reply, Report, Reported,
+    ScheduleRecord, Submitted, TaskRecord, Tick, TypeLimit, WorkerRecord,
 };
 use crate::id::{QueueName, TaskId};
 use std::fmt;
@@ -75,6 +75,38 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the engine does not answer.
     fn beat(&self, queue: &QueueName, beat: Beat<'_>) -> Result<Vec<Renewed>, EngineError>;
+
+    /// Keeps bytes with a task for its next delivery, in place of those kept before. [`Renewed::Lost`] if the delivery no longer
+    /// counts; then nothing is changed. They are dropped with the outcome, except that of a dead letter.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer, or keeps none: that is what this default says.
+    fn save_checkpoint(
+        &self,
+        queue: &QueueName,
+        lease: &Lease,
+        bytes: &[u8],
+    ) -> Result<Renewed, EngineError> {
+        let _ = (queue, lease, bytes);
+        Err(EngineError::Protocol(
+            "this engine keeps no checkpoints".into(),
+        ))
+    }
+
+    /// Returns the bytes that an earlier delivery of a task has kept.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer.
+    fn last_checkpoint(
+        &self,
+        queue: &QueueName,
+        id: &TaskId,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        let _ = (queue, id);
+        Ok(None)
+    }
 
     /// Forgets a worker that ends in good order. Its deliveries, if any are left, are ready for others at once,
     /// and that does not count as a vanished worker.

@@ -29,6 +29,6 @@ pub use queue_model::{
     TypeLimit, WorkerRecord,
 };
 #[cfg(feature = "redis")]
-pub use redis::{RedisEngine, RedisEngineBuilder, RedisReport};
+pub use redis::{EnginePolicy, RedisEngine, RedisEngineBuilder, RedisReport};
 #[cfg(feature = "postgres")]
 pub use tokio_postgres;

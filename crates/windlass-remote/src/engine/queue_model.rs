@@ -108,6 +108,8 @@ pub enum Overlap {
     Skip,
     /// Submits another task all the same.
     Allow,
+    /// Submits another task as soon as the last one has its outcome. At most 1,000 times wait; then the oldest gives way.
+    Queue,
 }
 
 /// A named schedule as an engine keeps it.

@@ -1,6 +1,7 @@
 //! Runs one delivery on a thread of the pool.
 
 use super::shared::{Counts, Running, Shared};
+use crate::checkpoint::Checkpoints;
 use crate::context::{StopFlag, TaskCx};
 use crate::engine::{Delivery, Report, Verdict};
 use crate::failure::{Failure, FailureKind};
@@ -77,6 +78,12 @@ impl Place {
             deadline: self.deadline,
             stop: Arc::clone(&self.stop),
             states: Arc::clone(&shared.states),
+            checkpoints: Checkpoints {
+                engine: Arc::clone(&shared.engine),
+                lease: delivery.lease.clone(),
+                name: delivery.name.clone(),
+                wire: shared.wire.clone(),
+            },
         };
         let handler = shared.registry.find(&delivery.name);
         self.stop.enter();
@@ -98,15 +105,27 @@ impl Place {
         }
     }
 
+    /// Ends the delivery. If it was the only one here, its thread sends the report itself: nothing is left to send it with, and
+    /// somebody may wait for it.
     fn end(&self, verdict: Verdict) {
         let lease = self.delivery.lease.clone();
         if matches!(verdict, Verdict::PutBack { .. }) {
             Counts::add(&self.shared.counts.put_back, 1);
         }
-        // The report is in the outbox before the delivery leaves the list, so that a worker which has neither is done.
         let key = (lease.id.clone(), lease.fence);
-        self.shared.outbox.push(Report { lease, verdict });
+        let report = Report { lease, verdict };
+        // The report is in the outbox before the delivery leaves the list, so that a worker which has neither is done.
+        let alone = self.ran && self.shared.with_running(|all| all.len() == 1);
+        let mine = if alone {
+            self.shared.outbox.push_or_send(report)
+        } else {
+            self.shared.outbox.push(report);
+            None
+        };
         self.shared.with_running(|all| all.remove(&key));
+        if let Some(report) = mine {
+            self.shared.send_reports(report);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod support;
 #[path = "../support/postgres.rs"]
 mod postgres_server;
 
+mod checkpoints;
 mod engines;
 mod failures;
 mod lifecycle;
@@ -90,6 +91,16 @@ macro_rules! contract {
                 a_vanished_worker_loses_its_tasks_before_their_lease_ends);
         }
     };
+    // What an engine may do without; those that have it have it like this.
+    (additions $engine:ident, $make:expr) => {
+        mod $engine {
+            contract!(@tests $make; schedules:
+                a_schedule_that_queues_runs_one_after_the_other);
+            contract!(@tests $make; checkpoints:
+                a_checkpoint_reaches_the_next_run
+                a_checkpoint_of_an_older_delivery_is_refused);
+        }
+    };
     (@tests $make:expr; $module:ident: $($test:ident)*) => {
         $(
             #[test]
@@ -103,6 +114,7 @@ macro_rules! contract {
 }
 
 contract!(memory, crate::engines::memory());
+contract!(additions memory_additions, crate::engines::memory());
 #[cfg(feature = "redis")]
 contract!(redis, crate::engines::redis());
 #[cfg(all(unix, feature = "postgres"))]
@@ -112,3 +124,5 @@ contract!(
     postgres_without_notices,
     crate::engines::postgres(Some(std::time::Duration::from_millis(10)))
 );
+#[cfg(feature = "redis")]
+contract!(additions redis_additions, crate::engines::redis());

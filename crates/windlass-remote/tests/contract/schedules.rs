@@ -90,6 +90,36 @@ pub(crate) fn a_schedule_that_overlaps_leaves_a_time_out(engine: &UnderTest) {
     BOARD.open(&allow);
 }
 
+pub(crate) fn a_schedule_that_queues_runs_one_after_the_other(engine: &UnderTest) {
+    let executor = engine.executor();
+    let hour = Duration::from_secs(3_600);
+    let rate = Schedule::at_fixed_rate(Duration::ZERO, hour).overlap(Overlap::Queue);
+    let gate = engine.key("queue");
+    executor
+        .schedule_named("queue", &rate, Gated::new(&gate))
+        .unwrap();
+    let mut at = engine.tick(&engine.queue, LONG, LONG).unwrap().due[0].at;
+    for _ in 0..3 {
+        let fire = Fire {
+            name: "queue".into(),
+            at,
+            next: Some(at + 1),
+            ids: vec![format!("cron:queue:{at}").parse().unwrap()],
+        };
+        assert!(engine.fire(&engine.queue, &fire).unwrap());
+        at += 1;
+    }
+    let stats = engine.stats(&engine.queue).unwrap();
+    assert_eq!((stats.submitted, stats.ready), (1, 1), "two wait");
+    let _worker = engine.worker(4);
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    BOARD.open(&gate);
+    eventually("the others run after it", || {
+        BOARD.starts(&gate).len() >= 3 && engine.stats(&engine.queue).unwrap().done >= 3
+    });
+    assert!(engine.remove_schedule(&engine.queue, "queue").unwrap());
+}
+
 pub(crate) fn a_cancelled_schedule_submits_nothing_more(engine: &UnderTest) {
     let (executor, _worker) = (engine.executor(), engine.worker(1));
     let key = engine.key("ends");

@@ -2,7 +2,7 @@
 
 use super::super::{
     Beat, CancelMode, Cancelled, Control, ControlFeed, DeadAction, Engine, EngineError, Fire,
-    NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
+    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
     ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
 };
 use super::feeds::{Messages, Replies, Tasks};
@@ -166,6 +166,27 @@ impl Engine for MemoryEngine {
                 .iter()
                 .map(|lease| queue.renew(lease, until))
                 .collect()
+        }))
+    }
+
+    fn save_checkpoint(
+        &self,
+        queue: &QueueName,
+        lease: &Lease,
+        bytes: &[u8],
+    ) -> Result<Renewed, EngineError> {
+        Ok(self
+            .0
+            .with(queue, |queue, _| queue.save_checkpoint(lease, bytes)))
+    }
+
+    fn last_checkpoint(
+        &self,
+        queue: &QueueName,
+        id: &TaskId,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.0.with(queue, |queue, _| {
+            queue.entries.get(id).and_then(|e| e.checkpoint.clone())
         }))
     }
 

@@ -21,8 +21,19 @@ pub(super) struct Entry {
     pub(super) failure: Option<Failure>,
     pub(super) outcome: Option<Outcome>,
     pub(super) watchers: Vec<Arc<str>>,
-    /// The schedule that waits for the outcome, and how long after it is due.
-    pub(super) rearm: Option<(String, u64)>,
+    /// What a run has kept for the next one.
+    pub(super) checkpoint: Option<Vec<u8>>,
+    /// The schedule that waits for the outcome, and what it does then.
+    pub(super) after_outcome: Option<(String, AfterOutcome)>,
+}
+
+/// What a schedule does when its last task has an outcome.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AfterOutcome {
+    /// It is due after so many milliseconds.
+    Rearm(u64),
+    /// It submits the next of the tasks that wait.
+    SubmitWaiting,
 }
 
 impl Entry {
@@ -41,7 +52,8 @@ impl Entry {
             rate_paid: false,
             failure: None,
             outcome: None,
-            rearm: None,
+            checkpoint: None,
+            after_outcome: None,
         }
     }
 

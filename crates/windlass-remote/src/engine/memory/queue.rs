@@ -1,7 +1,7 @@
 //! The data of one queue in the memory engine, and how an entry moves between its lists.
 
 use super::super::{Control, Outcome, QueueStats, QueueStatus, Reply, TaskState, WorkerRecord};
-use super::entry::Entry;
+use super::entry::{AfterOutcome, Entry};
 use super::limits::TypeState;
 use super::schedules::Schedules;
 use crate::id::TaskId;
@@ -111,11 +111,12 @@ impl Queue {
         entry.worker = None;
         entry.outcome = Some(outcome.clone());
         let watchers = std::mem::take(&mut entry.watchers);
-        let rearm = entry.rearm.take();
+        let after = entry.after_outcome.take();
         if state == TaskState::Dead {
             self.dead.insert(sequence, id.clone());
         } else {
             entry.task.payload = Vec::new();
+            entry.checkpoint = None;
             let until = now + entry.task.options.retention.as_millis() as u64;
             self.expiry.insert((until, id.clone()));
         }
@@ -129,10 +130,14 @@ impl Queue {
                 replies.pop_front();
             }
         }
-        if let Some((schedule, delay)) = rearm
-            && self.schedules.rearm(&schedule, now + delay)
-        {
-            self.tell(Control::Changed);
+        match after {
+            Some((schedule, AfterOutcome::Rearm(delay))) => {
+                if self.schedules.rearm(&schedule, now + delay) {
+                    self.tell(Control::Changed);
+                }
+            }
+            Some((schedule, AfterOutcome::SubmitWaiting)) => self.submit_waiting(&schedule, now),
+            None => {}
         }
         if self.dead.len() > MAX_DEAD
             && let Some((_, oldest)) = self.dead.pop_first()

@@ -1,23 +1,40 @@
 //! The named schedules of one queue in the memory engine.
 
 use super::super::{Due, Fire, Overlap, ScheduleRecord};
+use super::entry::AfterOutcome;
 use super::queue::Queue;
 use crate::id::TaskId;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-/// The schedules, and the last task that each has submitted.
+/// The tasks that wait for the last one of their schedule; the oldest gives way to another.
+const MAX_WAITING: usize = 1_000;
+
+/// One schedule and what it has submitted.
+#[derive(Debug)]
+struct Named {
+    record: ScheduleRecord,
+    last: Option<TaskId>,
+    waiting: VecDeque<TaskId>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Schedules {
-    by_name: HashMap<String, (ScheduleRecord, Option<TaskId>)>,
+    by_name: HashMap<String, Named>,
 }
 
 impl Schedules {
     pub(super) fn put(&mut self, schedule: ScheduleRecord) {
-        let last = self
-            .by_name
-            .remove(&schedule.name)
-            .and_then(|(_, last)| last);
-        self.by_name.insert(schedule.name.clone(), (schedule, last));
+        match self.by_name.get_mut(&schedule.name) {
+            Some(named) => named.record = schedule,
+            None => {
+                let named = Named {
+                    last: None,
+                    waiting: VecDeque::new(),
+                    record: schedule,
+                };
+                self.by_name.insert(named.record.name.clone(), named);
+            }
+        }
     }
 
     pub(super) fn remove(&mut self, name: &str) -> bool {
@@ -27,15 +44,15 @@ impl Schedules {
     pub(super) fn all(&self) -> Vec<ScheduleRecord> {
         self.by_name
             .values()
-            .map(|(schedule, _)| schedule.clone())
+            .map(|named| named.record.clone())
             .collect()
     }
 
     /// Sets the next time of a schedule that waited for an outcome; returns whether there is such a schedule.
     pub(super) fn rearm(&mut self, name: &str, at: u64) -> bool {
         match self.by_name.get_mut(name) {
-            Some((schedule, _)) => {
-                schedule.next = Some(at);
+            Some(named) => {
+                named.record.next = Some(at);
                 true
             }
             None => false,
@@ -45,7 +62,7 @@ impl Schedules {
     pub(super) fn due(&self, now: u64) -> Vec<Due> {
         let due = |schedule: &ScheduleRecord| schedule.next.filter(|at| *at <= now);
         (self.by_name.values())
-            .filter_map(|(schedule, _)| Some((schedule, due(schedule)?)))
+            .filter_map(|named| Some((&named.record, due(&named.record)?)))
             .map(|(schedule, at)| Due {
                 name: schedule.name.clone(),
                 rule: schedule.rule.clone(),
@@ -57,46 +74,74 @@ impl Schedules {
     pub(super) fn next(&self) -> Option<u64> {
         self.by_name
             .values()
-            .filter_map(|(schedule, _)| schedule.next)
+            .filter_map(|named| named.record.next)
             .min()
     }
 }
 
 impl Queue {
     pub(super) fn fire(&mut self, fire: &Fire, now: u64) -> bool {
-        let Some((schedule, last)) = self.schedules.by_name.get_mut(&fire.name) else {
+        let Some(named) = self.schedules.by_name.get_mut(&fire.name) else {
             return false;
         };
-        if schedule.next != Some(fire.at) {
+        if named.record.next != Some(fire.at) {
             return false;
         }
-        schedule.next = fire.next;
-        let unfinished = last.as_ref().and_then(|id| self.entries.get(id));
-        let overlaps = unfinished.is_some_and(|entry| !entry.state.is_final());
-        if overlaps && schedule.overlap == Overlap::Skip {
+        named.record.next = fire.next;
+        let overlap = named.record.overlap;
+        let unfinished = named.last.as_ref().and_then(|id| self.entries.get(id));
+        let mut busy = unfinished.is_some_and(|entry| !entry.state.is_final());
+        if busy && overlap == Overlap::Skip {
             return true;
         }
-        let mut tasks = Vec::new();
         for id in &fire.ids {
-            let mut task = schedule.task.clone();
-            task.id = id.clone();
-            task.delay = std::time::Duration::ZERO;
-            tasks.push(task);
-            *last = Some(id.clone());
-        }
-        let rearm = schedule
-            .after_finish
-            .map(|delay| (fire.name.clone(), delay.as_millis() as u64));
-        for task in tasks {
-            let id = task.id.clone();
-            if !self.entries.contains_key(&id) {
-                self.stats.submitted += 1;
-                self.add(task, now);
-                if let Some(entry) = self.entries.get_mut(&id) {
-                    entry.rearm.clone_from(&rearm);
-                }
+            if busy && overlap == Overlap::Queue {
+                self.wait_for_last(&fire.name, id.clone());
+            } else {
+                self.submit_scheduled(&fire.name, id, now);
+                busy = true;
             }
         }
         true
+    }
+
+    fn wait_for_last(&mut self, schedule: &str, id: TaskId) {
+        if let Some(named) = self.schedules.by_name.get_mut(schedule) {
+            named.waiting.push_back(id);
+            if named.waiting.len() > MAX_WAITING {
+                named.waiting.pop_front();
+            }
+        }
+    }
+
+    /// Submits the next task of those that wait for the last one of a schedule.
+    pub(super) fn submit_waiting(&mut self, schedule: &str, now: u64) {
+        let named = self.schedules.by_name.get_mut(schedule);
+        if let Some(id) = named.and_then(|named| named.waiting.pop_front()) {
+            self.submit_scheduled(schedule, &id, now);
+        }
+    }
+
+    fn submit_scheduled(&mut self, schedule: &str, id: &TaskId, now: u64) {
+        let Some(named) = self.schedules.by_name.get_mut(schedule) else {
+            return;
+        };
+        named.last = Some(id.clone());
+        let mut task = named.record.task.clone();
+        task.id = id.clone();
+        task.delay = std::time::Duration::ZERO;
+        let after = match named.record.after_finish {
+            Some(delay) => Some(AfterOutcome::Rearm(delay.as_millis() as u64)),
+            None if named.record.overlap == Overlap::Queue => Some(AfterOutcome::SubmitWaiting),
+            None => None,
+        };
+        if self.entries.contains_key(id) {
+            return;
+        }
+        self.stats.submitted += 1;
+        self.add(task, now);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.after_outcome = after.map(|after| (schedule.to_owned(), after));
+        }
     }
 }

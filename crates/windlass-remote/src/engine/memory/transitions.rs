@@ -222,6 +222,16 @@ impl Queue {
         }
     }
 
+    pub(super) fn save_checkpoint(&mut self, lease: &Lease, bytes: &[u8]) -> Renewed {
+        match self.entries.get_mut(&lease.id) {
+            Some(entry) if entry.state == TaskState::Running && entry.fence == lease.fence => {
+                entry.checkpoint = Some(bytes.into());
+                Renewed::Held
+            }
+            _ => Renewed::Lost,
+        }
+    }
+
     /// Gives the deliveries of a worker back, as if it had not started them.
     pub(super) fn release(&mut self, worker: &str, now: u64) {
         let held = self.held(|entry| entry.worker.as_deref() == Some(worker));

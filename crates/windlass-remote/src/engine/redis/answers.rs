@@ -1,6 +1,6 @@
 //! Reading what the scripts return.
 
-use super::super::{Delivery, EngineError, Lease, Outcome, TaskRecord, TaskState};
+use super::super::{Delivery, EngineError, Lease, NewTask, Outcome, TaskRecord, TaskState};
 use crate::failure::Failure;
 use crate::id::TaskId;
 use crate::options::TaskOptions;
@@ -25,38 +25,36 @@ pub(super) fn id(bytes: &[u8]) -> Option<TaskId> {
 }
 
 /// How many values `take.lua` returns for each delivery.
-pub(super) const DELIVERY: usize = 10;
+pub(super) const DELIVERY: usize = 4;
+
+/// Returns the description of a task as `submit.lua` wants it: what all tasks of a kind have in common.
+pub(super) fn description(task: &NewTask) -> String {
+    format!("{}|{}||{}", task.options.to_wire(), task.version, task.name)
+}
 
 /// Reads one delivery; `None` if a foreign hand has written something else.
 pub(super) fn delivery(part: &[Vec<u8>]) -> Option<Delivery> {
-    let [
-        task,
-        fence,
-        entry,
-        name,
-        version,
-        payload,
-        options,
-        failures,
-        deaths,
-        unknown,
-    ] = part
-    else {
+    let [task, lease, description, payload] = part else {
         return None;
     };
+    let mut lease = std::str::from_utf8(lease).ok()?.splitn(5, '|');
+    let mut count = || lease.next()?.parse::<u64>().ok();
+    let (fence, failures, deaths, unknown) = (count()?, count()?, count()?, count()?);
+    let mut parts = std::str::from_utf8(description).ok()?.splitn(4, '|');
+    let (options, version, name) = (parts.next()?, parts.next()?, parts.nth(1)?);
     Some(Delivery {
         lease: Lease {
             id: id(task)?,
-            fence: number(fence)?,
-            entry: text(entry),
+            fence,
+            entry: lease.next()?.to_owned(),
         },
-        name: text(name),
-        version: u16::try_from(number(version)?).ok()?,
+        name: name.to_owned(),
+        version: version.parse().ok()?,
         payload: payload.clone(),
-        options: TaskOptions::from_wire(&text(options)),
-        failures: number(failures)? as u32,
-        worker_deaths: number(deaths)? as u32,
-        unknown_for: Duration::from_millis(number(unknown)?),
+        options: TaskOptions::from_wire(options),
+        failures: failures as u32,
+        worker_deaths: deaths as u32,
+        unknown_for: Duration::from_millis(unknown),
     })
 }
 
@@ -80,13 +78,7 @@ pub(super) fn record(id: &TaskId, fields: &HashMap<String, Vec<u8>>) -> Option<T
     let mut record = TaskRecord::new(id.clone(), name, version, state);
     record.failures = count("f").unwrap_or(0) as u32;
     record.worker_deaths = count("k").unwrap_or(0) as u32;
-    // A finished record leaves out what is usual: version 1, one delivery, nothing failed.
-    let usual = if state.is_final() && !fields.contains_key("o") {
-        1
-    } else {
-        0
-    };
-    record.deliveries = count("a").unwrap_or(usual);
+    record.deliveries = count("a").unwrap_or(0);
     record.worker = fields.get("w").map(|worker| text(worker));
     record.failure = fields
         .get("x")

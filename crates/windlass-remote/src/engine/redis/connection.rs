@@ -3,7 +3,7 @@
 use super::super::EngineError;
 use super::engine::RedisEngine;
 use crate::id::QueueName;
-use redis::{Client, Connection, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
+use redis::{Client, Connection, ErrorKind, RedisError, ServerErrorKind};
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -28,8 +28,23 @@ pub struct RedisEngineBuilder {
     address: String,
     connect_timeout: Duration,
     call_timeout: Duration,
+    policy: EnginePolicy,
+    replicas: Option<(u32, Duration)>,
     #[cfg(feature = "tls")]
     root_certificate: Option<Vec<u8>>,
+}
+
+/// What [`RedisEngineBuilder::connect`] makes of a server that works, but may lose tasks: one that evicts keys, or has no
+/// append-only file. A server that is too old is refused in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnginePolicy {
+    /// Writes a line for each warning to the standard error output.
+    #[default]
+    Warn,
+    /// Refuses the server.
+    Require,
+    /// Says nothing; the program asks [`RedisEngine::check`] itself, or does not.
+    Ignore,
 }
 
 impl fmt::Debug for RedisEngineBuilder {
@@ -46,6 +61,8 @@ impl RedisEngineBuilder {
             address: address.into(),
             connect_timeout: Duration::from_secs(2),
             call_timeout: Duration::from_secs(5),
+            policy: EnginePolicy::default(),
+            replicas: None,
             #[cfg(feature = "tls")]
             root_certificate: None,
         }
@@ -60,6 +77,20 @@ impl RedisEngineBuilder {
     /// Sets how long a call may take until the server counts as unreachable; 5 seconds if not set.
     pub const fn call_timeout(mut self, limit: Duration) -> Self {
         self.call_timeout = limit;
+        self
+    }
+
+    /// Sets what to make of a server that may lose tasks; [`EnginePolicy::Warn`] if not set.
+    pub const fn policy(mut self, policy: EnginePolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Makes a submission wait until `count` replicas have it, no longer than `limit` and half of the call timeout: then it survives the loss of the server. A
+    /// submission that fewer replicas have confirmed is tried again, and [rejected](crate::RejectedReason::Engine) when the time to
+    /// submit is over; it may run all the same.
+    pub const fn replicas(mut self, count: u32, limit: Duration) -> Self {
+        self.replicas = Some((count, limit));
         self
     }
 
@@ -81,6 +112,7 @@ impl RedisEngineBuilder {
             client,
             connect_timeout: self.connect_timeout,
             call_timeout: self.call_timeout,
+            replicas: self.replicas,
             idle: Mutex::default(),
             known: Mutex::default(),
         }))
@@ -109,10 +141,22 @@ impl RedisEngineBuilder {
     ///
     /// # Errors
     ///
-    /// If it cannot be reached, lets us not in, or is older than Redis 6.2.
+    /// If it cannot be reached, lets us not in, is older than Redis 6.2, or is not what the [policy](Self::policy) requires.
     pub fn connect(self) -> Result<RedisEngine, EngineError> {
+        let policy = self.policy;
         let engine = self.build()?;
-        engine.check()?;
+        let report = engine.check()?;
+        match policy {
+            EnginePolicy::Require if !report.warnings.is_empty() => {
+                return Err(EngineError::Protocol(report.warnings.join("; ")));
+            }
+            EnginePolicy::Warn => {
+                for warning in &report.warnings {
+                    eprintln!("windlass: {engine:?}: {warning}");
+                }
+            }
+            EnginePolicy::Require | EnginePolicy::Ignore => {}
+        }
         Ok(engine)
     }
 }
@@ -125,6 +169,8 @@ pub struct RedisReport {
     pub version: String,
     /// What should be set otherwise: an eviction policy that drops tasks, no append-only file.
     pub warnings: Vec<String>,
+    /// How often the append-only file reaches the disk: `always`, `everysec` or `no`; `None` if the user may not read the setting.
+    pub fsync: Option<String>,
 }
 
 /// Connections for calls that are short, and the queues that were seen.
@@ -132,6 +178,8 @@ pub(super) struct Pool {
     client: Client,
     connect_timeout: Duration,
     pub(super) call_timeout: Duration,
+    /// How many replicas must have a submission, and how long that may take.
+    pub(super) replicas: Option<(u32, Duration)>,
     idle: Mutex<Vec<Connection>>,
     pub(super) known: Mutex<HashSet<QueueName>>,
 }
@@ -156,7 +204,7 @@ impl Pool {
     }
 
     /// Makes one call on a connection of its own.
-    pub(super) fn call<R: FromRedisValue>(
+    pub(super) fn call<R>(
         &self,
         call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
     ) -> Result<R, EngineError> {

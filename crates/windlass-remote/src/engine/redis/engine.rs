@@ -1,9 +1,10 @@
 //! The face of the Redis engine: one script, and one round trip, for each method.
 
 use super::super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, NewTask,
-    Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed, ReplyFeed, Report, Reported,
-    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, Verdict, WorkerRecord,
+    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease,
+    NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed, ReplyFeed, Report,
+    Reported, ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, Verdict,
+    WorkerRecord,
 };
 use super::answers::{self, number, text, unexpected};
 use super::connection::{Pool, RedisEngineBuilder, RedisReport};
@@ -89,7 +90,14 @@ impl RedisEngine {
         if line("aof_enabled:").is_some_and(|enabled| enabled.trim() == "0") {
             warnings.push("appendonly is no: tasks are lost when the server ends".into());
         }
-        Ok(RedisReport { version, warnings })
+        let fsync: Option<(String, String)> = self
+            .ask(|c| redis::cmd("CONFIG").arg(&["GET", "appendfsync"]).query(c))
+            .ok();
+        Ok(RedisReport {
+            version,
+            warnings,
+            fsync: fsync.map(|(_, mode)| mode),
+        })
     }
 
     fn run<R: FromRedisValue>(
@@ -101,6 +109,36 @@ impl RedisEngine {
         let mut invocation = script.key(format!("{}cnt", prefix(queue)));
         arguments(&mut invocation);
         self.0.call(|c| invocation.invoke(c))
+    }
+
+    /// Runs a script and waits until the replicas that were asked for have what it wrote.
+    fn run_replicated<R: FromRedisValue>(
+        &self,
+        script: &Script,
+        queue: &QueueName,
+        arguments: impl FnOnce(&mut ScriptInvocation<'_>),
+    ) -> Result<R, EngineError> {
+        let Some((count, limit)) = self.0.replicas else {
+            return self.run(script, queue, arguments);
+        };
+        let mut invocation = script.key(format!("{}cnt", prefix(queue)));
+        arguments(&mut invocation);
+        let (answer, have): (R, u32) = self.0.call(|c| {
+            let answer = invocation.invoke(c)?;
+            // A script that finds all tasks there already writes nothing, and there would be nothing to wait for.
+            let mut both = redis::pipe();
+            both.cmd("HINCRBY").arg(format!("{}cnt", prefix(queue)));
+            both.arg("waits").arg(1).ignore();
+            let limit = limit.min(self.0.call_timeout / 2);
+            both.cmd("WAIT").arg(count).arg(limit.as_millis() as u64);
+            let (have,): (u32,) = both.query(c)?;
+            Ok((answer, have))
+        })?;
+        if have < count {
+            let message = format!("{have} of {count} replicas have the tasks");
+            return Err(EngineError::Unavailable(message));
+        }
+        Ok(answer)
     }
 
     fn ask<R: FromRedisValue>(
@@ -210,15 +248,12 @@ fn worker_from_wire(id: String, wire: &str, silent_for: Duration) -> WorkerRecor
 impl Engine for RedisEngine {
     fn submit(&self, queue: &QueueName, tasks: &[NewTask]) -> Result<Vec<Submitted>, EngineError> {
         self.note(queue)?;
-        let answers = self.run(&scripts::SUBMIT, queue, |script| {
+        let answers = self.run_replicated(&scripts::SUBMIT, queue, |script| {
             for task in tasks {
                 script
                     .arg(task.id.as_str())
-                    .arg(&*task.name)
-                    .arg(task.version)
-                    .arg(&task.payload);
-                script
-                    .arg(task.options.to_wire())
+                    .arg(answers::description(task))
+                    .arg(&task.payload)
                     .arg(task.delay.as_millis() as u64);
                 script.arg(task.reply_to.as_deref().unwrap_or_default());
             }
@@ -311,6 +346,32 @@ impl Engine for RedisEngine {
         })
     }
 
+    fn save_checkpoint(
+        &self,
+        queue: &QueueName,
+        lease: &Lease,
+        bytes: &[u8],
+    ) -> Result<Renewed, EngineError> {
+        let answer: Vec<Vec<u8>> = self.run(&scripts::CHECKPOINT, queue, |script| {
+            script.arg(lease.id.as_str()).arg(lease.fence).arg(bytes);
+        })?;
+        match answer.first().map(Vec::as_slice) {
+            Some(b"h") => Ok(Renewed::Held),
+            Some(b"l") => Ok(Renewed::Lost),
+            _ => Err(unexpected("checkpoint")),
+        }
+    }
+
+    fn last_checkpoint(
+        &self,
+        queue: &QueueName,
+        id: &TaskId,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        self.run(&scripts::LAST_CHECKPOINT, queue, |script| {
+            script.arg(id.as_str());
+        })
+    }
+
     fn leave(&self, queue: &QueueName, worker: &str) -> Result<(), EngineError> {
         self.run(&scripts::LEAVE, queue, |script| {
             script.arg(worker);
@@ -353,6 +414,7 @@ impl Engine for RedisEngine {
             line,
             prefix: prefix(queue),
             worker: worker.into(),
+            emptied: false,
         }))
     }
 
@@ -403,7 +465,11 @@ impl Engine for RedisEngine {
                 .arg(&*task.name)
                 .arg(task.version);
             script.arg(&task.payload).arg(task.options.to_wire());
-            script.arg(u8::from(schedule.overlap == Overlap::Allow));
+            script.arg(match schedule.overlap {
+                Overlap::Skip => 0,
+                Overlap::Allow => 1,
+                Overlap::Queue => 2,
+            });
             script.arg(time(
                 schedule.after_finish.map(|delay| delay.as_millis() as u64),
             ));
@@ -454,20 +520,27 @@ impl Engine for RedisEngine {
 
     fn stats(&self, queue: &QueueName) -> Result<QueueStats, EngineError> {
         let prefix = prefix(queue);
-        let (counts, dead_letters): (HashMap<String, i64>, u64) = self.ask(|c| {
-            let mut both = redis::pipe();
-            both.atomic().cmd("HGETALL").arg(format!("{prefix}cnt"));
-            both.cmd("ZCARD").arg(format!("{prefix}dead")).query(c)
+        type Answer = (HashMap<String, i64>, Vec<i64>, u64);
+        let (counts, running, dead_letters): Answer = self.ask(|c| {
+            let mut all = redis::pipe();
+            all.atomic().cmd("HGETALL").arg(format!("{prefix}cnt"));
+            all.cmd("HVALS").arg(format!("{prefix}run"));
+            all.cmd("ZCARD").arg(format!("{prefix}dead")).query(c)
         })?;
+        let running = u64::try_from(running.iter().sum::<i64>()).unwrap_or(0);
         let count = |field: &str| {
             counts
                 .get(field)
                 .map_or(0, |n| u64::try_from(*n).unwrap_or(0))
         };
+        let ended = ["done", "failed", "cancelled", "dead"].map(count);
+        let taken = count("submitted") + count("revived");
+        let elsewhere = count("scheduled") + running + ended.iter().sum::<u64>();
         Ok(QueueStats {
             scheduled: count("scheduled"),
-            ready: count("ready"),
-            running: count("running"),
+            // See `moved` in `common.lua`.
+            ready: taken.saturating_sub(elsewhere),
+            running,
             submitted: count("submitted"),
             refused: count("refused"),
             done: count("done"),
@@ -582,7 +655,6 @@ impl Engine for RedisEngine {
 }
 
 fn schedule_record(name: String, fields: &HashMap<String, Vec<u8>>) -> Option<ScheduleRecord> {
-    let allowed = fields.get("ov").is_some_and(|flag| flag == b"1");
     let task = NewTask {
         id: format!("cron:{name}:0").parse().ok()?,
         name: text(fields.get("n")?).into(),
@@ -595,10 +667,10 @@ fn schedule_record(name: String, fields: &HashMap<String, Vec<u8>>) -> Option<Sc
     Some(ScheduleRecord {
         rule: text(fields.get("rule")?),
         task,
-        overlap: if allowed {
-            Overlap::Allow
-        } else {
-            Overlap::Skip
+        overlap: match fields.get("ov").map(Vec::as_slice) {
+            Some(b"1") => Overlap::Allow,
+            Some(b"2") => Overlap::Queue,
+            _ => Overlap::Skip,
         },
         after_finish: fields
             .get("af")

@@ -14,7 +14,8 @@ use std::time::Duration;
 /// A connection that is made when it is needed, and given up after an error.
 pub(super) struct Line {
     pool: Arc<Pool>,
-    connection: Option<Connection>,
+    /// With the time that its reads may take now.
+    connection: Option<(Connection, Duration)>,
 }
 
 impl Line {
@@ -32,13 +33,18 @@ impl Line {
         call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
     ) -> Result<R, EngineError> {
         let limit = wait + self.pool.call_timeout;
-        let connection = match &mut self.connection {
+        let (connection, set) = match &mut self.connection {
             Some(connection) => connection,
-            None => self.connection.insert(self.pool.connect(limit)?),
+            None => self.connection.insert((self.pool.connect(limit)?, limit)),
         };
-        let answer = connection
-            .set_read_timeout(Some(limit))
-            .and_then(|()| call(connection));
+        // A longer limit than needed is kept when it is not much longer: setting it takes a system call.
+        let ready = if limit > *set || limit * 2 < *set {
+            *set = limit;
+            connection.set_read_timeout(Some(limit))
+        } else {
+            Ok(())
+        };
+        let answer = ready.and_then(|()| call(connection));
         answer.map_err(|error| {
             self.connection = None;
             classify(&error)
@@ -68,13 +74,15 @@ pub(super) struct Tasks {
     pub(super) line: Line,
     pub(super) prefix: String,
     pub(super) worker: String,
+    /// The last call has left nothing to take.
+    pub(super) emptied: bool,
 }
 
 /// An entry that was read from a stream: its level, its id there, the id of the task.
 type Entry = (String, String, Vec<u8>);
 
 impl Tasks {
-    /// Starts tasks: those of the entries, then further ones, `count` in all.
+    /// Starts tasks: those of the entries, or others if there are none, `count` in all.
     fn take(&mut self, request: &FetchRequest, entries: &[Entry]) -> Result<Fetched, EngineError> {
         let mut script = scripts::TAKE.key(format!("{}cnt", self.prefix));
         script.arg(&self.worker).arg(request.count);
@@ -103,15 +111,17 @@ impl Tasks {
         }
     }
 
-    /// Waits for an entry of any priority.
-    fn wait(&mut self, request: &FetchRequest) -> Result<Vec<Entry>, EngineError> {
+    /// Waits for entries of any priority. The server counts for each stream, so a third of what is wanted is asked of each; whether
+    /// that was all that was there is the second answer.
+    fn wait(&mut self, request: &FetchRequest) -> Result<(Vec<Entry>, bool), EngineError> {
+        let each = (request.count / 3).max(1);
         let mut command = redis::cmd("XREADGROUP");
         command
             .arg("GROUP")
             .arg("w")
             .arg(&self.worker)
             .arg("COUNT")
-            .arg(1);
+            .arg(each);
         command
             .arg("BLOCK")
             .arg(request.wait.as_millis().max(1) as u64)
@@ -121,7 +131,7 @@ impl Tasks {
         }
         command.arg(">").arg(">").arg(">");
         let answer: Option<StreamReadReply> = self.line.call(request.wait, |c| command.query(c))?;
-        let mut entries = Vec::new();
+        let (mut entries, mut all) = (Vec::new(), true);
         for stream in answer.map(|answer| answer.keys).unwrap_or_default() {
             let level = stream
                 .key
@@ -129,13 +139,14 @@ impl Tasks {
                 .last()
                 .map(String::from)
                 .unwrap_or_default();
+            all &= stream.ids.len() < each;
             for entry in stream.ids {
                 if let Some(task) = entry.map.into_values().next().and_then(bytes) {
                     entries.push((level.clone(), entry.id, task));
                 }
             }
         }
-        Ok(entries)
+        Ok((entries, all))
     }
 }
 
@@ -150,16 +161,21 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
 
 impl TaskFeed for Tasks {
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError> {
-        let fetched = self.take(request, &[])?;
-        if fetched.paused || !fetched.deliveries.is_empty() {
-            return Ok(fetched);
+        if !std::mem::take(&mut self.emptied) {
+            let fetched = self.take(request, &[])?;
+            self.emptied = !fetched.paused && fetched.deliveries.len() < request.count;
+            if fetched.paused || !fetched.deliveries.is_empty() {
+                return Ok(fetched);
+            }
         }
         // The groups are there: the script makes them. One trip more than a busy worker needs, and only when it is idle.
-        let entries = self.wait(request)?;
+        let (entries, all) = self.wait(request)?;
         if entries.is_empty() {
             return Ok(Fetched::default());
         }
-        self.take(request, &entries)
+        let fetched = self.take(request, &entries)?;
+        self.emptied = all && !fetched.paused;
+        Ok(fetched)
     }
 }
 

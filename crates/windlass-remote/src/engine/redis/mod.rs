@@ -4,7 +4,8 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `t:<id>` | hash | the record: `s` state, `n` name, `v` version, `p` payload, `o` options, `a` fence, `f` failures, `k` worker deaths, `w` worker, `e` entry, `re` watchers, `r` result, `x` failure; expires after its end |
+//! | `t:<id>` | hash | the record of a task without an outcome, and of a dead letter: `m` what changes (state, fence, counts, entry, worker), `d` what does not (options, version, schedule, name), `p` payload, `re` watchers, `x` last failure, `c` checkpoint |
+//! | `t:<id>` | string | the record of a task with an outcome: state, name, result or failure; expires |
 //! | `r0` `r1` `r2` | stream | ids of ready tasks by priority; group `w`, whose pending list is the leases |
 //! | `z` | sorted set | ids by due time |
 //! | `dead` | sorted set | dead letters |
@@ -13,7 +14,7 @@
 //! | `ctl` | stream | messages to workers; capped |
 //! | `cfg`, `cnt`, `run` | hash | settings; counts; running tasks by type |
 //! | `lim:<name>`, `park:<name>` | hash, list | limits of a type, and who waits for them |
-//! | `cron`, `cronz`, `s:<name>` | set, sorted set, hash | schedules |
+//! | `cron`, `cronz`, `s:<name>`, `sq:<name>` | set, sorted set, hash, list | schedules, and the tasks that wait for the last one |
 //!
 //! Every transition is a script; a script runs alone, and its effects are in the append-only file before its answer is sent.
 //! Beyond these keys there is `wl:queues`, the set of queue names.
@@ -24,5 +25,5 @@ mod engine;
 mod feeds;
 mod scripts;
 
-pub use connection::{RedisEngineBuilder, RedisReport};
+pub use connection::{EnginePolicy, RedisEngineBuilder, RedisReport};
 pub use engine::RedisEngine;

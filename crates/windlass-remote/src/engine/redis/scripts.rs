@@ -17,6 +17,8 @@ scripts! {
     REPORT: "lua/report.lua",
     CANCEL: "lua/cancel.lua",
     LOOK_UP: "lua/look_up.lua",
+    CHECKPOINT: "lua/checkpoint.lua",
+    LAST_CHECKPOINT: "lua/last_checkpoint.lua",
     BEAT: "lua/beat.lua",
     LEAVE: "lua/leave.lua",
     TICK: "lua/tick.lua",

@@ -2,7 +2,7 @@
 local out = {}
 for at = 2, #ARGV do
   local id = ARGV[at]
-  local task = read(P .. 't:' .. id)
+  local task = read(id)
   local state = task and task.s or 'f'
   local answer = 'f'
   if state == 's' or state == 'r' then
@@ -15,10 +15,10 @@ for at = 2, #ARGV do
   if answer == 'b' or answer == 'w' then
     count('cancelled', 1)
     if answer == 'w' then
-      if task.e then drop_entry(task.e) end
+      drop_entry(task.e)
       tell('c' .. id)
     end
-    finish(id, task, 'c', '')
+    finish(task, 'c', '')
   end
   out[#out + 1] = answer
 end

@@ -1,10 +1,17 @@
 -- Prepended to every script. KEYS[1] is the counter hash of the queue, `wl:{queue}:cnt`; all keys that a script touches
 -- begin with `wl:{queue}:` and so are in its slot. A script writes its counts once, at its end.
+--
+-- A record has few fields, since each one costs time in every command: `d`, the description, never changes, and is parsed once in a
+-- script for all tasks that share it; `m`, the head, changes with each transition. Numbers stay texts where nobody computes with
+-- them: Redis turns a Lua number into a text the slow way.
 local P = string.sub(KEYS[1], 1, -4)
+local T = P .. 't:'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local NOW = string.format('%.0f', now)
 local counts, running, replies, told = {}, {}, {}, false
 local STREAMS = { P .. 'r0', P .. 'r1', P .. 'r2' }
+local match, sub = string.match, string.sub
 
 local function count(field, n) counts[field] = (counts[field] or 0) + n end
 local function count_running(name, n) running[name] = (running[name] or 0) + n end
@@ -17,11 +24,47 @@ local function tell_changed()
   if not told then told = true; tell('!') end
 end
 
--- The options of a task: priority, worker deaths, at most once, queue limit, retention.
-local function options(text)
-  local level, deaths, once, queue, ttl = string.match(text, '^(%d+),(%d+),(%d+),(%d+),(%d+)')
-  return tonumber(level) or 1, tonumber(deaths) or 3, once == '1', tonumber(queue) or 0, tonumber(ttl) or 600000
+-- The description of a task, `options|version|schedule|name`: what its type and its options say.
+local kinds = {}
+local function kind_of(d)
+  local kind = kinds[d]
+  if not kind then
+    local opts, version, schedule, name = match(d, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
+    if not opts then return nil end
+    local level, deaths, once, queue, ttl = match(opts, '^(%d+),(%d+),(%d+),(%d+),(%d+)')
+    kind = { n = name, v = version, sch = schedule ~= '' and schedule or nil, stream = P .. 'r' .. (level or '1'),
+             deaths = tonumber(deaths) or 3, once = once == '1', queue = tonumber(queue) or 0, ttl = ttl or '600000' }
+    kinds[d] = kind
+  end
+  return kind
 end
+
+-- The head of a task: state, fence, failures, worker deaths, unknown since, ready since, paid (a start was reserved), entry, worker.
+local HEAD = '^(.)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d)|([^|]*)|(.*)$'
+local function head(t)
+  return t.s .. '|' .. t.a .. '|' .. t.f .. '|' .. t.k .. '|' .. t.us .. '|' .. t.rs .. '|' .. t.paid .. '|' .. t.e .. '|' .. t.w
+end
+
+-- Reads fields of a record that has no outcome, or is a dead letter; false for any other. A finished record is a string, for
+-- which the answer is an error.
+local function fields(key, ...)
+  local h = redis.pcall('HMGET', key, ...)
+  if h[1] then return h end
+  if h.err and not string.find(h.err, 'WRONGTYPE', 1, true) then error(h.err) end
+  return false
+end
+
+local function read(id)
+  local key = T .. id
+  local h = fields(key, 'm', 'd', 're')
+  local kind = h and h[2] and kind_of(h[2])
+  if not kind then return nil end
+  local s, a, f, k, us, rs, paid, e, w = match(h[1], HEAD)
+  if not s then return nil end
+  return { id = id, key = key, kind = kind, re = h[3], s = s, a = a, f = f, k = k, us = us, rs = rs, paid = paid, e = e, w = w }
+end
+
+local function write(task) redis.call('HSET', task.key, 'm', head(task)) end
 
 local function ensure_groups()
   for _, stream in ipairs(STREAMS) do
@@ -45,23 +88,21 @@ local function grouped(...)
   return answer
 end
 
+-- An entry is its level, a colon, and its id in the stream of that level.
 local function drop_entry(entry)
-  local level, sid = string.match(entry, '^(%d):(.+)$')
-  if level then
-    grouped('XACK', P .. 'r' .. level, 'w', sid)
-    redis.call('XDEL', P .. 'r' .. level, sid)
+  if #entry > 2 then
+    local stream, sid = P .. 'r' .. sub(entry, 1, 1), sub(entry, 3)
+    grouped('XACK', stream, 'w', sid)
+    redis.call('XDEL', stream, sid)
   end
 end
 
-local COUNT_OF = { s = 'scheduled', r = 'ready', x = 'running' }
-
--- Moves the counts from one state to another.
+-- Moves the counts from one state to another. Ready tasks are not counted: they are those that were submitted or revived and are
+-- neither scheduled, nor running, nor finished.
 local function moved(name, old, new)
   if old == new then return end
-  if COUNT_OF[old] then count(COUNT_OF[old], -1) end
-  if COUNT_OF[new] then count(COUNT_OF[new], 1) end
-  if old == 'x' then count_running(name, -1) end
-  if new == 'x' then count_running(name, 1) end
+  if old == 's' then count('scheduled', -1) elseif old == 'x' then count_running(name, -1) end
+  if new == 's' then count('scheduled', 1) elseif new == 'x' then count_running(name, 1) end
 end
 
 local function add_due(id, at)
@@ -70,79 +111,105 @@ local function add_due(id, at)
   if not first[2] or at < tonumber(first[2]) then tell_changed() end
 end
 
--- Makes a task ready now, or at a time. `old` is the state that it has.
-local function enqueue(id, name, opts, old, at)
-  local key = P .. 't:' .. id
+-- Makes a task ready now, or at a time, and nobody's.
+local function enqueue(task, at)
+  local old = task.s
+  task.e, task.w = '', ''
   if at <= now then
-    redis.call('HSET', key, 's', 'r', 'rs', now)
-    redis.call('XADD', P .. 'r' .. (options(opts)), '*', 'i', id)
-    moved(name, old, 'r')
+    task.s, task.rs = 'r', NOW
+    write(task)
+    redis.call('XADD', task.kind.stream, '*', 'i', task.id)
   else
-    redis.call('HSET', key, 's', 's')
-    add_due(id, at)
-    moved(name, old, 's')
+    task.s = 's'
+    write(task)
+    add_due(task.id, at)
   end
+  moved(task.kind.n, old, task.s)
+end
+
+local function reply_to(watcher, id, kind, data)
+  local list = replies[watcher]
+  if not list then list = {}; replies[watcher] = list end
+  local at = #list
+  list[at + 1] = kind .. id
+  list[at + 2] = data
 end
 
 local function reply(watchers, id, kind, data)
   -- Large results are looked up: the way to the client stays short.
   if #data > 4096 then kind, data = 'l', '' end
-  for watcher in string.gmatch(watchers, '[^,]+') do
-    local list = replies[watcher]
-    if not list then list = {}; replies[watcher] = list end
-    list[#list + 1] = kind .. id
-    list[#list + 1] = data
-  end
+  if not string.find(watchers, ',', 1, true) then return reply_to(watchers, id, kind, data) end
+  for watcher in string.gmatch(watchers, '[^,]+') do reply_to(watcher, id, kind, data) end
 end
 
-local FIELDS = { 's', 'n', 'v', 'o', 're', 'sch', 'a', 'f', 'k', 'e' }
-local function read(key)
-  local h = redis.call('HMGET', key, unpack(FIELDS))
-  if not h[1] then return nil end
-  return { s = h[1], n = h[2], v = h[3], o = h[4] or '', re = h[5], sch = h[6], a = tonumber(h[7] or 0),
-           f = tonumber(h[8] or 0), k = tonumber(h[9] or 0), e = h[10] }
+-- Submits a task of a named schedule. `s` is what `schedule_fields` returned.
+local function submit_scheduled(name, s, id)
+  if redis.call('EXISTS', T .. id) == 0 then
+    local after = s.after or (s.overlap == '2' and 'q')
+    local description = s.o .. '|' .. s.v .. '|' .. (after and (after .. ':' .. name) or '') .. '|' .. s.n
+    count('submitted', 1)
+    redis.call('HSET', T .. id, 'm', 'r|0|0|0|0|' .. NOW .. '|0||', 'd', description, 'p', s.p)
+    redis.call('XADD', P .. 'r' .. sub(s.o, 1, 1), '*', 'i', id)
+  end
+  redis.call('HSET', P .. 's:' .. name, 'last', id)
+end
+
+local function schedule_fields(name)
+  local h = redis.call('HMGET', P .. 's:' .. name, 'next', 'n', 'v', 'p', 'o', 'ov', 'af', 'last')
+  return h[2] and { next = h[1], n = h[2], v = h[3], p = h[4], o = h[5], overlap = h[6], after = h[7], last = h[8] }
+end
+
+-- Does what a schedule waits for the outcome of its task for: `delay:name` sets its next time, `q:name` submits the next of those that
+-- wait.
+local function after_outcome(text)
+  local after, name = match(text, '^(%w+):(.+)$')
+  local s = schedule_fields(name)
+  if not s then return end
+  if after == 'q' then
+    local id = redis.call('LPOP', P .. 'sq:' .. name)
+    if id then submit_scheduled(name, s, id) end
+  else
+    redis.call('HSET', P .. 's:' .. name, 'next', now + after)
+    redis.call('ZADD', P .. 'cronz', now + after, name)
+    tell_changed()
+  end
 end
 
 local DEAD_CAP = 10000
 
--- Gives a task its outcome: state d, f, c or b, and the result or the failure. A finished record is written anew, since a hash
--- that has held a long payload would keep its large form.
-local function finish(id, task, state, data)
-  local key = P .. 't:' .. id
-  local _, _, _, _, ttl = options(task.o)
-  if state == 'b' then
-    redis.call('HSET', key, 's', 'b', 'x', data, 'f', task.f, 'k', task.k)
-    redis.call('HDEL', key, 'w', 'e', 're', 'rp')
-    redis.call('ZADD', P .. 'dead', redis.call('HINCRBY', KEYS[1], 'seq', 1), id)
-    local surplus = redis.call('ZCARD', P .. 'dead') - DEAD_CAP
-    if surplus > 0 then
-      for _, old in ipairs(redis.call('ZRANGE', P .. 'dead', 0, math.min(surplus, 100) - 1)) do
-        redis.call('DEL', P .. 't:' .. old)
-        redis.call('ZREM', P .. 'dead', old)
-      end
-    end
-  else
-    redis.call('DEL', key)
-    local field = state == 'd' and 'r' or 'x'
-    if task.v == '1' and task.a == 1 and task.f == 0 and task.k == 0 then
-      redis.call('HSET', key, 's', state, 'n', task.n, field, data)
-    else
-      redis.call('HSET', key, 's', state, 'n', task.n, field, data,
-        'v', task.v, 'a', task.a, 'f', task.f, 'k', task.k)
-    end
-    redis.call('PEXPIRE', key, ttl)
-  end
-  moved(task.n, task.s, state)
-  if task.re then reply(task.re, id, state, data) end
-  if task.sch then
-    local delay, name = string.match(task.sch, '^(%d+):(.+)$')
-    if redis.call('HEXISTS', P .. 's:' .. name, 'rule') == 1 then
-      redis.call('HSET', P .. 's:' .. name, 'next', now + delay)
-      redis.call('ZADD', P .. 'cronz', now + delay, name)
-      tell_changed()
+local function bury(task, data)
+  task.s, task.e, task.w, task.paid = 'b', '', '', '0'
+  redis.call('HSET', task.key, 'm', head(task), 'x', data)
+  redis.call('HDEL', task.key, 're')
+  redis.call('ZADD', P .. 'dead', redis.call('HINCRBY', KEYS[1], 'seq', 1), task.id)
+  local surplus = redis.call('ZCARD', P .. 'dead') - DEAD_CAP
+  if surplus > 0 then
+    for _, old in ipairs(redis.call('ZRANGE', P .. 'dead', 0, math.min(surplus, 100) - 1)) do
+      redis.call('DEL', T .. old)
+      redis.call('ZREM', P .. 'dead', old)
     end
   end
 end
+
+-- Gives a task its outcome: state d, f, c or b, and the result or the failure. A finished record is one string, written and given
+-- its end in one command: `state|name|data` for version 1 and one delivery without failure, else
+-- `state+version|fence|failures|deaths|name|data`.
+local function finish(task, state, data)
+  local kind, old = task.kind, task.s
+  if state == 'b' then
+    bury(task, data)
+  elseif kind.v == '1' and task.a == '1' and task.f == '0' and task.k == '0' then
+    redis.call('SET', task.key, state .. '|' .. kind.n .. '|' .. data, 'PX', kind.ttl)
+  else
+    redis.call('SET', task.key, state .. '+' .. kind.v .. '|' .. task.a .. '|' .. task.f .. '|' .. task.k .. '|' .. kind.n .. '|' .. data,
+      'PX', kind.ttl)
+  end
+  moved(kind.n, old, state)
+  if task.re then reply(task.re, task.id, state, data) end
+  if kind.sch then after_outcome(kind.sch) end
+end
+
+local function one_more(number) return number == '0' and '1' or string.format('%.0f', tonumber(number) + 1) end
 
 -- Gives parked tasks of a type another try, as many as may run.
 local function unpark(name)
@@ -152,10 +219,8 @@ local function unpark(name)
   for _ = 1, math.min(room, 200) do
     local id = redis.call('LPOP', P .. 'park:' .. name)
     if not id then break end
-    local task = redis.call('HMGET', P .. 't:' .. id, 's', 'o')
-    if task[1] == 'r' then
-      redis.call('XADD', P .. 'r' .. (options(task[2])), '*', 'i', id)
-    end
+    local task = read(id)
+    if task and task.s == 'r' then redis.call('XADD', task.kind.stream, '*', 'i', id) end
   end
 end
 

@@ -9,11 +9,10 @@ for level, stream in ipairs(STREAMS) do
       local entry = (level - 1) .. ':' .. item[1]
       local found = redis.call('XRANGE', stream, item[1], item[1])
       local id = found[1] and found[1][2][2]
-      local task = id and read(P .. 't:' .. id)
+      local task = id and read(id)
       drop_entry(entry)
       if task and task.s == 'x' and task.e == entry then
-        redis.call('HDEL', P .. 't:' .. id, 'w', 'e')
-        enqueue(id, task.n, task.o, 'x', now)
+        enqueue(task, now)
       elseif task and task.s == 'r' then
         -- Read by the worker, but not started yet.
         redis.call('XADD', stream, '*', 'i', id)

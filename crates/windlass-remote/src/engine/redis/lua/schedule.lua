@@ -1,4 +1,4 @@
--- ARGV: name, rule, task name, version, payload, options, overlap (1 to allow), delay after the outcome (or ''), next time.
+-- ARGV: name, rule, task name, version, payload, options, overlap (0 skip, 1 allow, 2 queue), delay after the outcome (or ''), next time.
 local key = P .. 's:' .. ARGV[1]
 redis.call('HSET', key, 'rule', ARGV[2], 'n', ARGV[3], 'v', ARGV[4], 'p', ARGV[5], 'o', ARGV[6], 'ov', ARGV[7])
 if ARGV[8] == '' then redis.call('HDEL', key, 'af') else redis.call('HSET', key, 'af', ARGV[8]) end

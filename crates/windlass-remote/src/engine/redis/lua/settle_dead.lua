@@ -1,17 +1,17 @@
 -- ARGV: r (retry) or d (drop), then ids. Returns how many that was done for.
 local done = 0
 for at = 2, #ARGV do
-  local id = ARGV[at]
-  local key = P .. 't:' .. id
-  local h = redis.call('HMGET', key, 's', 'n', 'o')
-  if h[1] == 'b' then
+  local task = read(ARGV[at])
+  if task and task.s == 'b' then
     done = done + 1
-    redis.call('ZREM', P .. 'dead', id)
+    redis.call('ZREM', P .. 'dead', task.id)
     if ARGV[1] == 'd' then
-      redis.call('DEL', key)
+      redis.call('DEL', task.key)
     else
-      redis.call('HDEL', key, 'x', 'f', 'k', 'us')
-      enqueue(id, h[2], h[3], 'b', now)
+      redis.call('HDEL', task.key, 'x')
+      task.f, task.k, task.us = '0', '0', '0'
+      count('revived', 1)
+      enqueue(task, now)
     end
   end
 end

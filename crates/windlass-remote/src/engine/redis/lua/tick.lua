@@ -5,8 +5,8 @@ local lease, silence = tonumber(ARGV[1]), tonumber(ARGV[2])
 local due = redis.call('ZRANGEBYSCORE', P .. 'z', '-inf', now, 'LIMIT', 0, 200)
 for _, id in ipairs(due) do
   redis.call('ZREM', P .. 'z', id)
-  local h = redis.call('HMGET', P .. 't:' .. id, 's', 'n', 'o')
-  if h[1] == 's' then enqueue(id, h[2], h[3], 's', now) end
+  local task = read(id)
+  if task and task.s == 's' then enqueue(task, now) end
 end
 
 -- The worker of this delivery has vanished.
@@ -14,7 +14,7 @@ local function lose(level, stream, sid)
   local entry = level .. ':' .. sid
   local found = redis.call('XRANGE', stream, sid, sid)
   local id = found[1] and found[1][2][2]
-  local task = id and read(P .. 't:' .. id)
+  local task = id and read(id)
   drop_entry(entry)
   if task and task.s == 'r' then
     -- Read, but never started: no worker has vanished under it.
@@ -22,19 +22,16 @@ local function lose(level, stream, sid)
     return
   end
   if not task or task.s ~= 'x' or task.e ~= entry then return end
-  local _, most, once = options(task.o)
-  task.k = task.k + 1
-  redis.call('HDEL', P .. 't:' .. id, 'w', 'e')
-  if once then
+  task.k = one_more(task.k)
+  if task.kind.once then
     count('failed', 1)
-    finish(id, task, 'f', 'l')
-  elseif task.k >= most then
+    finish(task, 'f', 'l')
+  elseif tonumber(task.k) >= task.kind.deaths then
     count('dead', 1)
-    finish(id, task, 'b', 'x' .. task.k .. ' workers')
+    finish(task, 'b', 'x' .. task.k .. ' workers')
   else
     count('redelivered', 1)
-    redis.call('HSET', P .. 't:' .. id, 'k', task.k)
-    enqueue(id, task.n, task.o, 'x', now)
+    enqueue(task, now)
   end
 end
 

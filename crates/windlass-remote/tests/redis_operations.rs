@@ -1,0 +1,368 @@
+//! What operators do with a server, and what becomes of it: replicas, full disks, wrong clocks, requirements, formats.
+#![cfg(feature = "redis")]
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::server::{RedisServer, end};
+use support::tasks::{Add, BOARD, Gated, Note};
+use support::{LONG, eventually};
+use windlass_remote::engine::{Engine, EngineError, EnginePolicy, RedisEngine};
+use windlass_remote::{
+    Codec, QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError,
+    TaskExecutorService,
+};
+
+fn worker(engine: &RedisEngine, threads: usize) -> RemoteWorker {
+    RemoteWorker::builder(engine.clone())
+        .pool(windlass::executors::fixed_thread_pool(threads).unwrap())
+        .lease(Duration::from_secs(2))
+        .heartbeat(Duration::from_millis(100), Duration::from_secs(1))
+        .register::<Add>()
+        .register::<Note>()
+        .register::<Gated>()
+        .start()
+        .unwrap()
+}
+
+fn queue() -> QueueName {
+    QueueName::default()
+}
+
+fn command(server: &RedisServer, words: &[&str]) -> redis::RedisResult<redis::Value> {
+    let mut connection = redis::Client::open(server.url())?.get_connection()?;
+    redis::cmd(words[0]).arg(&words[1..]).query(&mut connection)
+}
+
+/// Starts a replica of a server, and waits until it has all its data.
+fn replica_of(primary: &RedisServer) -> RedisServer {
+    let port = primary.port.to_string();
+    let replica = RedisServer::start(&["--replicaof", "127.0.0.1", &port]).unwrap();
+    eventually("the replica is in step", || {
+        let info = command(&replica, &["INFO", "replication"]);
+        format!("{info:?}").contains("master_link_status:up")
+    });
+    replica
+}
+
+#[test]
+fn a_replica_rejects_tasks_and_has_them_all_when_it_is_promoted() {
+    let Some(primary) = RedisServer::start(&[]) else {
+        return;
+    };
+    let replica = replica_of(&primary);
+    let rejected = RemoteExecutor::new(replica.engine())
+        .submit_task(Add(1, 2))
+        .unwrap_err();
+    assert!(
+        matches!(
+            rejected.reason(),
+            RejectedReason::Engine(EngineError::ReadOnly(_))
+        ),
+        "{rejected}"
+    );
+    assert_eq!(rejected.into_task(), Add(1, 2));
+
+    let safe = RedisEngine::builder(&primary.url()).replicas(1, Duration::from_secs(2));
+    let executor = RemoteExecutor::new(safe.build().unwrap());
+    let tasks = (0..500).map(|n| Add(n, 1)).collect();
+    let ids: Vec<_> = executor
+        .submit_all(tasks)
+        .unwrap()
+        .iter()
+        .map(|future| future.id().clone())
+        .collect();
+    drop(primary);
+    command(&replica, &["REPLICAOF", "NO", "ONE"]).unwrap();
+    let engine = replica.engine();
+    let _worker = worker(&engine, 4);
+    let executor = RemoteExecutor::new(engine);
+    for (n, id) in (0..).zip(&ids) {
+        let future = executor.attach::<Add>(id).unwrap();
+        assert_eq!(future.get_timeout(LONG), Ok(n + 1), "task {n}");
+    }
+}
+
+#[test]
+fn a_submission_that_too_few_replicas_have_is_rejected() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = RedisEngine::builder(&server.url()).replicas(1, Duration::from_millis(20));
+    let executor = RemoteExecutor::builder(engine.build().unwrap())
+        .submit_timeout(Duration::from_millis(200))
+        .build()
+        .unwrap();
+    let rejected = executor.submit_task(Add(1, 2)).unwrap_err();
+    assert!(
+        rejected.to_string().contains("0 of 1 replicas"),
+        "{rejected}"
+    );
+    let _replica = replica_of(&server);
+    assert!(executor.submit_task(Add(1, 2)).is_ok());
+}
+
+#[test]
+fn a_server_that_may_lose_tasks_is_refused_when_that_is_required() {
+    let Some(safe) = RedisServer::start(&[]) else {
+        return;
+    };
+    let connect =
+        |server: &RedisServer, policy| RedisEngine::builder(&server.url()).policy(policy).connect();
+    assert!(connect(&safe, EnginePolicy::Require).is_ok());
+    let report = safe.engine().check().unwrap();
+    assert_eq!(report.fsync.as_deref(), Some("everysec"));
+    let evicts = RedisServer::start(&["--maxmemory-policy", "allkeys-lru"]).unwrap();
+    let volatile = RedisServer::start(&["--appendonly", "no"]).unwrap();
+    for (server, setting) in [(&evicts, "maxmemory-policy"), (&volatile, "appendonly")] {
+        let error = connect(server, EnginePolicy::Require).unwrap_err();
+        assert!(error.to_string().contains(setting), "{error}");
+        assert!(connect(server, EnginePolicy::Warn).is_ok());
+    }
+}
+
+/// A small file system of its own, if this process may mount one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(folder: &Path) -> Option<Self> {
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
+            .arg(folder)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            eprintln!("skipped: a file system cannot be mounted here (needs root)");
+        }
+        mounted.then(|| Self(folder.into()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_rejects_tasks_and_loses_none_that_was_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        return;
+    };
+    let path = disk.0.to_str().unwrap().to_owned();
+    let Some(server) = RedisServer::start(&["--dir", &path, "--auto-aof-rewrite-percentage", "0"])
+    else {
+        return;
+    };
+    let executor = RemoteExecutor::builder(server.engine())
+        .submit_timeout(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    let ballast = disk.0.join("ballast");
+    std::fs::write(&ballast, vec![0; 1 << 20]).unwrap();
+    let mut taken = Vec::new();
+    let text = "x".repeat(20_000);
+    let rejected = loop {
+        match executor.submit_task(Note(text.clone())) {
+            Ok(future) => taken.push(future),
+            Err(rejected) => break rejected,
+        }
+        assert!(taken.len() < 1_000, "the disk is never full");
+    };
+    assert!(
+        matches!(
+            rejected.reason(),
+            RejectedReason::Engine(EngineError::ReadOnly(_))
+        ),
+        "{rejected}"
+    );
+    std::fs::remove_file(&ballast).unwrap();
+    // The server tries the disk again once a second.
+    eventually("it takes tasks again", || {
+        executor.submit_task(Add(1, 2)).is_ok()
+    });
+    let _worker = worker(&server.engine(), 2);
+    for future in &taken {
+        assert_eq!(future.get_timeout(LONG), Ok(()));
+    }
+}
+
+/// Not a test by itself: the body of a worker process whose clock is wrong.
+#[test]
+fn worker_process() {
+    if let Ok(address) = std::env::var("WINDLASS_TEST_WORKER") {
+        let _worker = worker(&RedisEngine::builder(&address).build().unwrap(), 2);
+        windlass::interrupt::sleep(2 * LONG).unwrap();
+    }
+}
+
+/// A worker process that believes in another time; ended with this value.
+struct WrongClock(Option<Child>);
+
+impl WrongClock {
+    fn start(address: &str, shift: &str) -> Option<Self> {
+        let child = Command::new("faketime")
+            .args(["-f", shift])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "worker_process"])
+            .env("WINDLASS_TEST_WORKER", address)
+            .stdout(Stdio::null())
+            .spawn();
+        if child.is_err() {
+            eprintln!("skipped: faketime is not installed (package faketime)");
+        }
+        child.ok().map(|child| Self(Some(child)))
+    }
+}
+
+impl Drop for WrongClock {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(end);
+    }
+}
+
+#[test]
+fn workers_whose_clocks_differ_by_hours_agree() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let clocks = ["+2h", "-2h"].map(|shift| WrongClock::start(&server.url(), shift));
+    if clocks.iter().any(Option::is_none) {
+        return;
+    }
+    eventually("both workers are there", || {
+        engine.workers(&queue()).unwrap().len() == 2
+    });
+    let executor = RemoteExecutor::new(engine.clone());
+    let begun = std::time::Instant::now();
+    let delayed = executor
+        .schedule(Duration::from_millis(1_500), Add(1, 1))
+        .unwrap();
+    let many = executor
+        .submit_all((0..200).map(|n| Add(n, 1)).collect())
+        .unwrap();
+    for (n, future) in (0..).zip(&many) {
+        assert_eq!(future.get_timeout(LONG), Ok(n + 1));
+    }
+    assert_eq!(delayed.get_timeout(LONG), Ok(2));
+    assert!(
+        begun.elapsed() >= Duration::from_millis(1_490),
+        "not two hours early"
+    );
+    // Longer than the silence after which a worker counts as vanished.
+    let later = executor
+        .schedule(Duration::from_millis(1_500), Add(2, 2))
+        .unwrap();
+    assert_eq!(later.get_timeout(LONG), Ok(4));
+    let stats = engine.stats(&queue()).unwrap();
+    assert_eq!((stats.redelivered, stats.stale), (0, 0));
+    assert_eq!(engine.workers(&queue()).unwrap().len(), 2);
+}
+
+#[test]
+fn every_format_goes_through_a_server() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let codecs = [
+        Codec::Json,
+        #[cfg(feature = "messagepack")]
+        Codec::MessagePack,
+        #[cfg(feature = "postcard")]
+        Codec::Postcard,
+    ];
+    for (n, submitted) in (0..).zip(codecs) {
+        for returned in codecs {
+            let engine = server.engine();
+            let name = format!("q{n}-{}", returned as u8);
+            let _worker = RemoteWorker::builder(engine.clone())
+                .queue(&name)
+                .pool(windlass::executors::fixed_thread_pool(1).unwrap())
+                .codec(returned)
+                .register::<Add>()
+                .start()
+                .unwrap();
+            let executor = RemoteExecutor::builder(engine)
+                .queue(&name)
+                .codec(submitted);
+            let future = executor.build().unwrap().submit_task(Add(n, 1)).unwrap();
+            assert_eq!(
+                future.get_timeout(LONG),
+                Ok(n + 1),
+                "{submitted:?} {returned:?}"
+            );
+        }
+    }
+}
+
+#[cfg(feature = "cron")]
+#[test]
+fn a_cron_schedule_runs_on_a_server() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let _worker = worker(&engine, 1);
+    let executor = RemoteExecutor::new(engine);
+    let every_second = windlass_remote::Schedule::cron("* * * * * *", "UTC").unwrap();
+    let handle = executor
+        .schedule_named("each-second", &every_second, Note("cron".into()))
+        .unwrap();
+    eventually("it runs twice", || BOARD.starts("cron").len() >= 2);
+    assert!(handle.cancel().unwrap());
+}
+
+/// Keeps how far it came, and fails until it has come three steps.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Steps;
+
+impl RemoteTask for Steps {
+    const NAME: &'static str = "test.steps";
+    type Output = u8;
+
+    fn run(self, cx: &TaskCx) -> Result<u8, TaskError> {
+        let step = cx.last_checkpoint()?.map_or(0, |kept| kept[0]) + 1;
+        cx.checkpoint(&[step])?;
+        if step < 3 {
+            return Err(TaskError::new("again").retry_after(Duration::ZERO));
+        }
+        Ok(step)
+    }
+
+    fn options() -> windlass_remote::TaskOptions {
+        windlass_remote::TaskOptions::default().max_attempts(3)
+    }
+}
+
+#[test]
+fn a_checkpoint_of_a_signed_task_is_signed() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let key = || windlass_remote::SigningKey::new(&[7; 32]);
+    let start = |server: &RedisServer| {
+        RemoteWorker::builder(server.engine())
+            .pool(windlass::executors::fixed_thread_pool(1).unwrap())
+            .signing_key(key())
+            .register::<Steps>()
+            .start()
+            .unwrap()
+    };
+    let executor = RemoteExecutor::builder(server.engine()).signing_key(key());
+    let executor = executor.build().unwrap();
+    let future = executor.submit_task(Steps).unwrap();
+    let record = format!("wl:{{default}}:t:{}", future.id());
+    command(&server, &["HSET", &record, "c", "\u{1}\u{1}\0\u{2}"]).unwrap();
+    let _worker = start(&server);
+    let error = future.get_timeout(LONG).unwrap_err();
+    assert!(error.to_string().contains("checkpoint"), "{error}");
+    let future = executor.submit_task(Steps).unwrap();
+    assert_eq!(future.get_timeout(LONG), Ok(3));
+}
