@@ -81,18 +81,13 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// If the engine does not answer, or keeps none: that is what this default says.
+    /// If the engine does not answer.
     fn save_checkpoint(
         &self,
         queue: &QueueName,
         lease: &Lease,
         bytes: &[u8],
-    ) -> Result<Renewed, EngineError> {
-        let _ = (queue, lease, bytes);
-        Err(EngineError::Protocol(
-            "this engine keeps no checkpoints".into(),
-        ))
-    }
+    ) -> Result<Renewed, EngineError>;
 
     /// Returns the bytes that an earlier delivery of a task has kept.
     ///
@@ -103,10 +98,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
         &self,
         queue: &QueueName,
         id: &TaskId,
-    ) -> Result<Option<Vec<u8>>, EngineError> {
-        let _ = (queue, id);
-        Ok(None)
-    }
+    ) -> Result<Option<Vec<u8>>, EngineError>;
 
     /// Forgets a worker that ends in good order. Its deliveries, if any are left, are ready for others at once,
     /// and that does not count as a vanished worker.

@@ -1,9 +1,9 @@
 //! An engine behind an [`Arc`], for programs that choose theirs when they start.
 
 use super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Engine, EngineError, Fire, NewTask,
-    QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported, ScheduleRecord,
-    Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Engine, EngineError, Fire, Lease,
+    NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
+    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
 };
 use crate::id::{QueueName, TaskId};
 use std::sync::Arc;
@@ -50,6 +50,23 @@ impl<E: Engine + ?Sized> Engine for Arc<E> {
 
     fn beat(&self, queue: &QueueName, beat: Beat<'_>) -> Result<Vec<Renewed>, EngineError> {
         (**self).beat(queue, beat)
+    }
+
+    fn save_checkpoint(
+        &self,
+        queue: &QueueName,
+        lease: &Lease,
+        bytes: &[u8],
+    ) -> Result<Renewed, EngineError> {
+        (**self).save_checkpoint(queue, lease, bytes)
+    }
+
+    fn last_checkpoint(
+        &self,
+        queue: &QueueName,
+        id: &TaskId,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        (**self).last_checkpoint(queue, id)
     }
 
     fn leave(&self, queue: &QueueName, worker: &str) -> Result<(), EngineError> {

@@ -126,3 +126,5 @@ contract!(
 );
 #[cfg(feature = "redis")]
 contract!(additions redis_additions, crate::engines::redis());
+#[cfg(all(unix, feature = "postgres"))]
+contract!(additions postgres_additions, crate::engines::postgres(None));

@@ -1,8 +1,8 @@
 //! The face of the Postgres engine.
 
 use super::super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, NewTask,
-    Overlap, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
+    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease,
+    NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
     ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
 };
 use super::builder::PostgresEngineBuilder;
@@ -160,6 +160,35 @@ impl Engine for PostgresEngine {
         calls::beat(&self.0, queue, beat)
     }
 
+    fn save_checkpoint(
+        &self,
+        queue: &QueueName,
+        lease: &Lease,
+        bytes: &[u8],
+    ) -> Result<Renewed, EngineError> {
+        let (id, fence) = (lease.id.as_str(), lease.fence as i64);
+        let row = self
+            .0
+            .call_one("save_checkpoint", &[&queue.as_str(), &id, &fence, &bytes])?;
+        let is_held: bool = read(&row, "save_checkpoint")?;
+        Ok(if is_held {
+            Renewed::Held
+        } else {
+            Renewed::Lost
+        })
+    }
+
+    fn last_checkpoint(
+        &self,
+        queue: &QueueName,
+        id: &TaskId,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        let row = self
+            .0
+            .call_one("last_checkpoint", &[&queue.as_str(), &id.as_str()])?;
+        read(&row, "last_checkpoint")
+    }
+
     fn leave(&self, queue: &QueueName, worker: &str) -> Result<(), EngineError> {
         let row = self.0.call_one("leave", &[&queue.as_str(), &worker])?;
         tell(&self.0, &row)
@@ -222,6 +251,11 @@ impl Engine for PostgresEngine {
         schedule: &ScheduleRecord,
     ) -> Result<(), EngineError> {
         let task = &schedule.task;
+        let overlap = match schedule.overlap {
+            Overlap::Skip => 0_i16,
+            Overlap::Allow => 1,
+            Overlap::Queue => 2,
+        };
         let row = self.0.call_one(
             "put_schedule",
             &[
@@ -233,7 +267,7 @@ impl Engine for PostgresEngine {
                 &(task.options.priority.level() as i16),
                 &task.options.to_wire(),
                 &task.payload,
-                &(schedule.overlap == Overlap::Allow),
+                &overlap,
                 &schedule.after_finish.map(millis),
                 &schedule.next.and_then(|next| i64::try_from(next).ok()),
             ],

@@ -149,7 +149,7 @@ pub(super) fn schedule(row: &Row) -> Result<ScheduleRecord, EngineError> {
     let task: &str = read(row, "task")?;
     let (after_finish, next): (Option<i64>, Option<i64>) =
         (read(row, "after_finish")?, read(row, "next")?);
-    let overlap: bool = read(row, "overlap")?;
+    let overlap: i16 = read(row, "overlap")?;
     Ok(ScheduleRecord {
         rule: read(row, "rule")?,
         task: NewTask {
@@ -161,10 +161,10 @@ pub(super) fn schedule(row: &Row) -> Result<ScheduleRecord, EngineError> {
             delay: Duration::ZERO,
             reply_to: None,
         },
-        overlap: if overlap {
-            Overlap::Allow
-        } else {
-            Overlap::Skip
+        overlap: match overlap {
+            1 => Overlap::Allow,
+            2 => Overlap::Queue,
+            _ => Overlap::Skip,
         },
         after_finish: after_finish.map(time),
         next: next.and_then(|next| u64::try_from(next).ok()),

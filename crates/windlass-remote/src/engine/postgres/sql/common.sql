@@ -64,6 +64,7 @@ BEGIN
       failure = CASE WHEN u.new IN ('f', 'b') THEN u.data ELSE k.failure END,
       result = CASE WHEN u.new = 'd' THEN u.data END,
       payload = CASE WHEN u.new = 'b' THEN k.payload END,
+      checkpoint = CASE WHEN u.new = 'b' THEN k.checkpoint END,
       expires = CASE WHEN u.new <> 'b' THEN t + option(k.options, 5) END,
       pos = CASE WHEN u.new = 'b' THEN nextval('pos') ELSE k.pos END,
       worker = NULL, due = NULL, start_by = NULL, renewed = NULL, parked = false, paid = false
@@ -92,7 +93,7 @@ BEGIN
   IF schedules IS NOT NULL THEN
     UPDATE schedule SET next = t + after_finish
       WHERE qid = s.qid AND name = ANY (schedules) AND after_finish IS NOT NULL;
-    told := told || ('m' || s.name || ':!');
+    told := told || ('m' || s.name || ':!') || submit_waiting(s, schedules);
   END IF;
   IF s.limited AND names IS NOT NULL AND unpark(s, names) THEN
     told := told || ('t' || s.name);

@@ -40,6 +40,7 @@ CREATE TABLE task (
   failure bytea,
   result bytea,
   payload bytea,
+  checkpoint bytea,
   PRIMARY KEY (qid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
 
@@ -103,10 +104,13 @@ CREATE TABLE schedule (
   level smallint NOT NULL,
   options text NOT NULL,
   payload bytea NOT NULL,
-  overlap boolean NOT NULL,
+  -- While the last task has no outcome: 0 skip, 1 allow, 2 queue.
+  overlap smallint NOT NULL,
   after_finish bigint,
   next bigint,
   last text COLLATE "C",
+  -- The ids that wait for the outcome of the last one, the oldest first.
+  waiting text[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (qid, name)
 );
 CREATE INDEX schedule_next ON schedule (qid, next) WHERE next IS NOT NULL;

@@ -23,6 +23,19 @@ BEGIN
 END
 $$;
 
+-- Keeps bytes with a task until its outcome. False if the delivery no longer counts.
+CREATE FUNCTION save_checkpoint(_q text, _id text, _fence bigint, _bytes bytea) RETURNS boolean LANGUAGE plpgsql {settings} AS $$
+BEGIN
+  UPDATE task SET checkpoint = _bytes
+    WHERE qid = (SELECT qid FROM queue WHERE name = _q) AND id = _id AND state = 'x' AND fence = _fence;
+  RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION last_checkpoint(_q text, _id text) RETURNS bytea LANGUAGE sql STABLE {settings} AS $$
+  SELECT checkpoint FROM task WHERE qid = (SELECT qid FROM queue WHERE name = _q) AND id = _id
+$$;
+
 -- Gives the deliveries of a worker back and forgets it.
 CREATE FUNCTION leave(_q text, _worker text, OUT told text[]) LANGUAGE plpgsql {settings} AS $$
 DECLARE
