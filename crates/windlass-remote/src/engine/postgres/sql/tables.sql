@@ -41,7 +41,9 @@ CREATE TABLE task (
   result bytea,
   payload bytea,
   checkpoint bytea,
-  PRIMARY KEY (qid, id)
+  -- The id first: a condition `id = ANY (array)` on a first column is always one of the index. On a second column it may
+  -- become a filter over the whole queue.
+  PRIMARY KEY (id, qid)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
 
 CREATE INDEX task_ready ON task (qid, level, pos) WHERE state = 'r' AND NOT parked;
