@@ -61,8 +61,8 @@ class Peers:
     def node(self, folder, name):
         place = folder / "node"
         place.mkdir(exist_ok=True)
-        if not (place / "node_modules/bullmq").exists():
-            run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), "bullmq"])
+        if not (place / "node_modules/ioredis").exists():
+            run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), "bullmq", "ioredis"])
         shutil.copy(SOURCES / "bullmq.js", place)
         return ["node", str(place / "bullmq.js")], place
 
@@ -145,7 +145,7 @@ def processor_time(processes):
     return total / TICK
 
 
-def client(peer, role, address, count, limit=60):
+def client(peer, role, address, count, limit=30):
     command, place = peer
     before = os.times()
     done = subprocess.run(command + [role, address, str(count)], cwd=place, capture_output=True, text=True, timeout=limit)
@@ -227,6 +227,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
+    # An end from outside is an exception, so that servers and workers end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     wanted = options.peers.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)

@@ -88,6 +88,27 @@ fn a_replica_rejects_tasks_and_has_them_all_when_it_is_promoted() {
 }
 
 #[test]
+fn what_runs_while_its_server_is_demoted_ends_after_its_promotion() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let worker = worker(&engine, 1);
+    let executor = RemoteExecutor::new(engine);
+    let future = executor.submit_task(Gated::new("demoted")).unwrap();
+    eventually("it runs", || BOARD.starts("demoted").len() == 1);
+    let nobody = support::server::free_port().to_string();
+    command(&server, &["REPLICAOF", "127.0.0.1", &nobody]).unwrap();
+    BOARD.open("demoted");
+    eventually("the worker is refused", || {
+        let error = worker.stats().last_engine_error;
+        matches!(error, Some(EngineError::ReadOnly(_)))
+    });
+    command(&server, &["REPLICAOF", "NO", "ONE"]).unwrap();
+    assert_eq!(future.get_timeout(LONG).as_deref(), Ok("demoted"));
+}
+
+#[test]
 fn a_submission_that_too_few_replicas_have_is_rejected() {
     let Some(server) = RedisServer::start(&[]) else {
         return;
