@@ -237,17 +237,19 @@ def main():
         for name, reason in peers.missing.items():
             print(f"missing: {name}: {reason}", flush=True)
         samples, scales = {name: [] for name in peers.commands}, {}
-        for number in range(options.rounds):
-            for name, peer in peers.commands.items():
-                try:
-                    samples[name].append(sample(peer, name, options.quick))
-                except (RuntimeError, subprocess.TimeoutExpired) as error:
-                    print(f"round {number + 1}: {name} failed: {error}", flush=True)
-            if "windlass" in peers.commands:
-                for label, workers, servers in [("W22, 1 worker", 1, 1), ("W22, 2 workers", 2, 1), ("W22, 4 workers", 4, 1),
-                                                ("W23, two servers, a queue and a worker on each", 2, 2)]:
-                    scales.setdefault(label, []).append(scaling(peers.commands["windlass"], workers, servers, options.quick))
-        print_tables({name: rows for name, rows in samples.items() if rows}, scales, options.rounds)
+        try:
+            for number in range(options.rounds):
+                for name, peer in peers.commands.items():
+                    try:
+                        samples[name].append(sample(peer, name, options.quick))
+                    except (RuntimeError, subprocess.TimeoutExpired) as error:
+                        print(f"round {number + 1}: {name} failed: {error}", flush=True)
+                if "windlass" in peers.commands:
+                    for label, workers, servers in [("W22, 1 worker", 1, 1), ("W22, 2 workers", 2, 1), ("W22, 4 workers", 4, 1),
+                                                    ("W23, two servers, a queue and a worker on each", 2, 2)]:
+                        scales.setdefault(label, []).append(scaling(peers.commands["windlass"], workers, servers, options.quick))
+        finally:
+            print_tables({name: rows for name, rows in samples.items() if rows}, scales, options.rounds)
 
 
 if __name__ == "__main__":
