@@ -61,8 +61,8 @@ class Peers:
     def node(self, folder, name):
         place = folder / "node"
         place.mkdir(exist_ok=True)
-        if not (place / "node_modules/bullmq").exists():
-            run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), "bullmq"])
+        if not (place / "node_modules/ioredis").exists():
+            run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), "bullmq", "ioredis"])
         shutil.copy(SOURCES / "bullmq.js", place)
         return ["node", str(place / "bullmq.js")], place
 
@@ -145,7 +145,7 @@ def processor_time(processes):
     return total / TICK
 
 
-def client(peer, role, address, count, limit=60):
+def client(peer, role, address, count, limit=30):
     command, place = peer
     before = os.times()
     done = subprocess.run(command + [role, address, str(count)], cwd=place, capture_output=True, text=True, timeout=limit)
@@ -227,6 +227,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
+    # An end from outside is an exception, so that servers and workers end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     wanted = options.peers.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -235,17 +237,19 @@ def main():
         for name, reason in peers.missing.items():
             print(f"missing: {name}: {reason}", flush=True)
         samples, scales = {name: [] for name in peers.commands}, {}
-        for number in range(options.rounds):
-            for name, peer in peers.commands.items():
-                try:
-                    samples[name].append(sample(peer, name, options.quick))
-                except (RuntimeError, subprocess.TimeoutExpired) as error:
-                    print(f"round {number + 1}: {name} failed: {error}", flush=True)
-            if "windlass" in peers.commands:
-                for label, workers, servers in [("W22, 1 worker", 1, 1), ("W22, 2 workers", 2, 1), ("W22, 4 workers", 4, 1),
-                                                ("W23, two servers, a queue and a worker on each", 2, 2)]:
-                    scales.setdefault(label, []).append(scaling(peers.commands["windlass"], workers, servers, options.quick))
-        print_tables({name: rows for name, rows in samples.items() if rows}, scales, options.rounds)
+        try:
+            for number in range(options.rounds):
+                for name, peer in peers.commands.items():
+                    try:
+                        samples[name].append(sample(peer, name, options.quick))
+                    except (RuntimeError, subprocess.TimeoutExpired) as error:
+                        print(f"round {number + 1}: {name} failed: {error}", flush=True)
+                if "windlass" in peers.commands:
+                    for label, workers, servers in [("W22, 1 worker", 1, 1), ("W22, 2 workers", 2, 1), ("W22, 4 workers", 4, 1),
+                                                    ("W23, two servers, a queue and a worker on each", 2, 2)]:
+                        scales.setdefault(label, []).append(scaling(peers.commands["windlass"], workers, servers, options.quick))
+        finally:
+            print_tables({name: rows for name, rows in samples.items() if rows}, scales, options.rounds)
 
 
 if __name__ == "__main__":

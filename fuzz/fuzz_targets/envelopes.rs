@@ -10,7 +10,10 @@ use windlass_remote::{Codec, Failure, QueueName, SigningKey, TaskId, TaskOptions
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let _ = (text.parse::<TaskId>(), text.parse::<QueueName>());
-    let _ = (TaskOptions::from_wire(&text).to_wire(), Failure::from_wire(&text));
+    let _ = (
+        TaskOptions::from_wire(&text).to_wire(),
+        Failure::from_wire(&text),
+    );
     let key = SigningKey::new(b"a key of the fuzzer");
     let subject = |id| Subject {
         role: "task",
@@ -30,7 +33,10 @@ fuzz_target!(|bytes: &[u8]| {
         let (codec, body) = open(&sealed, subject("a"), key).expect("what was sealed is opened");
         assert!(codec == Codec::Json && body == bytes);
         if key.is_some() {
-            assert!(open(&sealed, subject("b"), key).is_err(), "it is of another task");
+            assert!(
+                open(&sealed, subject("b"), key).is_err(),
+                "it is of another task"
+            );
             let at = bytes.first().map_or(0, |byte| usize::from(*byte)) % sealed.len();
             sealed[at] ^= 1;
             assert!(open(&sealed, subject("a"), key).is_err(), "it was changed");

@@ -2,7 +2,7 @@
 
 use apalis::layers::WorkerBuilderExt;
 use apalis::prelude::{
-    BoxDynError, TaskBuilder, TaskId, TaskSink, WaitForCompletion, WorkerBuilder,
+    BackendExt, BoxDynError, TaskBuilder, TaskId, TaskSink, WaitForCompletion, WorkerBuilder,
 };
 use apalis_redis::{Config, RedisStorage};
 use futures_util::{StreamExt, stream};
@@ -49,7 +49,8 @@ async fn main() {
     match role {
         Role::Worker => {
             let worker = WorkerBuilder::new(format!("bench-{}", std::process::id()))
-                .backend(storage)
+                // Without this it looks for tasks only now and then.
+                .backend(storage.poll_with_interval(Duration::from_millis(5)))
                 .concurrency(SLOTS)
                 .build(add);
             worker.run().await.expect("a worker that lives");

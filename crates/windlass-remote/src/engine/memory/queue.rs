@@ -130,19 +130,26 @@ impl Queue {
                 replies.pop_front();
             }
         }
-        match after {
-            Some((schedule, AfterOutcome::Rearm(delay))) => {
-                if self.schedules.rearm(&schedule, now + delay) {
-                    self.tell(Control::Changed);
-                }
-            }
-            Some((schedule, AfterOutcome::SubmitWaiting)) => self.submit_waiting(&schedule, now),
-            None => {}
+        if let Some((schedule, after)) = after {
+            self.go_on_after(&schedule, after, now);
         }
         if self.dead.len() > MAX_DEAD
             && let Some((_, oldest)) = self.dead.pop_first()
         {
             self.forget_dead(&oldest);
+        }
+    }
+
+    /// Does what a schedule waits for the outcome of its task for.
+    fn go_on_after(&mut self, schedule: &str, after: AfterOutcome, now: u64) {
+        match after {
+            AfterOutcome::SubmitWaiting => self.submit_waiting(schedule, now),
+            AfterOutcome::Rearm(delay) => {
+                let is_there = self.schedules.rearm(schedule, now + delay);
+                if is_there {
+                    self.tell(Control::Changed);
+                }
+            }
         }
     }
 
