@@ -29,7 +29,7 @@ pub struct EngineAddress(String);
 pub struct OpenEngine {
     /// The engine. It may not be connected yet.
     pub engine: Arc<dyn Engine>,
-    /// What it is: `redis`.
+    /// What it is: `redis` or `postgres`.
     pub kind: &'static str,
     /// Where it is, without secrets.
     pub place: String,
@@ -117,6 +117,8 @@ impl EngineAddress {
         match scheme {
             #[cfg(feature = "redis")]
             "redis" | "rediss" => self.open_redis(patience),
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => self.open_postgres(patience),
             "memory" => Err(Failure::usage("an engine in memory ends with its process")
                 .hint("several processes need a server between them: --engine redis://host:6379/")),
             "" => Err(Failure::usage("the engine has no address")
@@ -154,6 +156,32 @@ impl EngineAddress {
             check: Arc::new(move || server.check().map(|report| report.warnings)),
         })
     }
+
+    #[cfg(feature = "postgres")]
+    fn open_postgres(&self, patience: Duration) -> Result<OpenEngine, Failure> {
+        use windlass_remote::engine::PostgresEngine;
+
+        let engine = PostgresEngine::builder(&self.0)
+            .connect_timeout(patience.min(Duration::from_secs(2)))
+            .call_timeout(patience)
+            .build();
+        // As above.
+        let engine = engine.map_err(|_| {
+            Failure::usage("this is no address of a PostgreSQL server")
+                .hint("postgres://[user[:password]@]host[:port]/database")
+        })?;
+        let server = engine.clone();
+        Ok(OpenEngine {
+            engine: Arc::new(engine),
+            kind: "postgres",
+            place: self.to_string(),
+            check: Arc::new(move || {
+                // Its tables are made by the first who needs them.
+                server.migrate()?;
+                server.check().map(|report| report.warnings)
+            }),
+        })
+    }
 }
 
 /// The schemes that [`EngineAddress::open`] takes.
@@ -162,6 +190,8 @@ const KNOWN: &[&str] = &[
     "redis://",
     #[cfg(feature = "tls")]
     "rediss://",
+    #[cfg(feature = "postgres")]
+    "postgres://",
 ];
 
 #[cfg(test)]
@@ -200,6 +230,7 @@ mod tests {
             "hunter2",
             "mysql://:hunter2@db/",
             "redis://:hunter2@db:port/",
+            "postgres://me:hunter2@db:port/",
             "redis://",
         ] {
             let refused = address(text).open(Duration::from_secs(1)).unwrap_err();
