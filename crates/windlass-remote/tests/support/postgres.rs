@@ -251,6 +251,15 @@ impl PostgresServer {
     }
 }
 
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // One that runs is ended by its keeper, which removes the folder too.
+        if self.keeper.is_none() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
 /// Whether a server answers at all.
 trait Answers {
     fn now_is_answered(&self) -> Result<(), windlass_remote::engine::EngineError>;
