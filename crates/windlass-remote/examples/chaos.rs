@@ -2,8 +2,8 @@
 //!
 //! On PostgreSQL: `cargo run --release -p windlass-remote --features redis,postgres --example chaos -- --postgres --minutes 2`.
 //!
-//! Every task must have exactly one outcome, and have been delivered exactly once and once more for each worker that vanished under it (unless
-//! the result of a worker that was only cut off came first). Each run is noted by the worker that begins it, with one write, in a file of its own; no task is begun more often than it was delivered.
+//! Every task must have exactly one outcome, and have run once and once more for each delivery again. Each run is noted by the worker that
+//! begins it, with one write, in a file of its own.
 #![expect(clippy::unwrap_used, reason = "a tool may end by panicking")]
 
 #[cfg(all(unix, feature = "postgres"))]
@@ -277,37 +277,6 @@ fn run(mut chaos: Chaos, engine: &(impl Engine + Clone), time: Duration) {
     judge(&chaos, engine, &futures);
 }
 
-/// Returns how often each task was delivered, and checks the sum: each once, and once more for each worker that vanished under it, unless that
-/// worker was only cut off and its result came before the next delivery.
-fn deliveries(engine: &impl Engine, futures: &[RemoteFuture<u64>], redelivered: u64) -> Vec<u64> {
-    let queue = "default".parse().unwrap();
-    let ids: Vec<_> = futures.iter().map(|future| future.id().clone()).collect();
-    let records = ids
-        .chunks(200)
-        .flat_map(|ids| engine.look_up(&queue, ids, None).unwrap());
-    let (mut deliveries, mut lost, mut overtaken) = (Vec::new(), 0, 0);
-    for record in records {
-        let record = record.unwrap();
-        let deaths = u64::from(record.worker_deaths);
-        let short = (1 + deaths).checked_sub(record.deliveries);
-        assert!(
-            short == Some(0) || (short == Some(1) && deaths > 0),
-            "{record:?}"
-        );
-        lost += deaths;
-        overtaken += short.unwrap();
-        deliveries.push(record.deliveries);
-    }
-    assert_eq!(
-        lost, redelivered,
-        "every lost delivery was made ready again"
-    );
-    let sum: u64 = deliveries.iter().sum();
-    assert_eq!(sum + overtaken, futures.len() as u64 + redelivered);
-    println!("{sum} deliveries, {overtaken} results that came before the next delivery");
-    deliveries
-}
-
 fn judge(chaos: &Chaos, engine: &impl Engine, futures: &[RemoteFuture<u64>]) {
     for (n, future) in (0..).zip(futures) {
         assert_eq!(
@@ -333,18 +302,15 @@ fn judge(chaos: &Chaos, engine: &impl Engine, futures: &[RemoteFuture<u64>]) {
         ),
         (0, 0, 0, 0, 0)
     );
-    let deliveries = deliveries(engine, futures, stats.redelivered);
     let runs = chaos.runs();
     assert_eq!(runs.len() as u64, count, "every task was begun");
     let begun: u64 = runs.values().sum();
-    // A worker may be killed after it was handed a task and before it noted that it begins; nothing is begun without a delivery.
-    for (n, delivered) in (0..).zip(deliveries) {
-        assert!(
-            runs[&n] <= delivered,
-            "task {n} was delivered {delivered} times and begun {}",
-            runs[&n]
-        );
-    }
+    // A delivery that was lost with its worker may not have been begun; none was begun without a delivery.
+    assert!(
+        begun <= count + stats.redelivered,
+        "{begun} runs of {count} tasks, {} deliveries again",
+        stats.redelivered
+    );
     println!(
         "{count} tasks, {begun} runs, {} deliveries again, {} stale reports; killed {} workers and the server {} times: \
          every task has one outcome, and it is right",
