@@ -1,5 +1,6 @@
 //! Jobs on workers through PostgreSQL. Needs its server, or skips.
 #![cfg(all(unix, feature = "postgres"))]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod support;
 
