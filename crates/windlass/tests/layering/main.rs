@@ -70,6 +70,7 @@ const ONLY_IN_SYNC: &[(&str, &[&str])] = &[
         &[
             "task/id.rs",
             "thread_factory.rs",
+            "task/stamp.rs",
             "times/compute.rs",
             "times/histogram.rs",
             "times/sampler.rs",
