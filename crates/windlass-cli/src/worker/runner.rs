@@ -69,12 +69,18 @@ impl RunCommand for Runner {
         };
         let slot = self.control.slots.acquire()?;
         let started = Instant::now();
+        let mut was_told = false;
         let ended = self
             .start(launch, allowed.argv, task.seq, &slot)
-            .and_then(|waiter| wait(waiter, &slot, grace));
+            .and_then(|waiter| wait(waiter, &slot, grace, &mut was_told));
         self.control.slots.release(&slot);
         let (outcome, kept) = ended?;
-        self.report(outcome?, kept, started.elapsed())
+        let outcome = outcome?;
+        // A report is a result, and the first result counts: how a command died that was told to is none.
+        if was_told && !outcome.is_success() {
+            return Err(TaskError::new("the command was told to stop"));
+        }
+        self.report(outcome, kept, started.elapsed())
     }
 }
 
@@ -120,8 +126,13 @@ impl Runner {
 }
 
 /// Waits for the end of a command. If the task is told to stop, the command is sent `TERM`, and `KILL` after
-/// the grace.
-fn wait(mut waiter: TaskHandle<Ended>, slot: &Slot, grace: Duration) -> Result<Ended, TaskError> {
+/// the grace; `was_told` is set then.
+fn wait(
+    mut waiter: TaskHandle<Ended>,
+    slot: &Slot,
+    grace: Duration,
+    was_told: &mut bool,
+) -> Result<Ended, TaskError> {
     let mut kill_at = None;
     loop {
         let ended = match kill_at {
@@ -131,6 +142,7 @@ fn wait(mut waiter: TaskHandle<Ended>, slot: &Slot, grace: Duration) -> Result<E
         match ended {
             Ok(ended) => return Ok(ended),
             Err(ExecutionError::Interrupted) if kill_at.is_none() => {
+                *was_told = true;
                 slot.end(Signal::TERM);
                 kill_at = Instant::now().checked_add(grace);
             }

@@ -82,6 +82,11 @@ impl RemoteWorker {
         in_time
     }
 
+    /// Returns whether the worker was told to end: it fetches nothing more.
+    pub fn is_shutdown(&self) -> bool {
+        self.shared.life.stage() != Stage::Working
+    }
+
     /// Returns whether the worker has ended.
     pub fn is_terminated(&self) -> bool {
         self.shared.life.stage() == Stage::Ended

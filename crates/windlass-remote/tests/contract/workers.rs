@@ -34,6 +34,7 @@ pub(crate) fn a_worker_drains_on_shutdown(engine: &UnderTest) {
     eventually("it runs", || BOARD.starts(&gate).len() == 1);
     std::thread::scope(|scope| {
         let shutdown = scope.spawn(|| worker.shutdown(LONG));
+        eventually("it is told to end", || worker.is_shutdown());
         BOARD.open(&gate);
         assert!(shutdown.join().unwrap());
     });
