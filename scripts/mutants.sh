@@ -216,17 +216,26 @@ for name in "${names[@]}"; do
     if [ "$#" -eq 0 ]; then run_models "$backend"; fi
 done
 
-survivors=0
-for name in "${names[@]}"; do
+# As many at a time as there are cores: a model runs on one.
+readonly SURVIVED=$(mktemp -d)
+try() {
+    local name=$1 backend model
     if [ "$find" = yes ]; then
         backend=$(backend_of "$name")
-        model=$(find_model "$name" "$backend") || { model="**nothing**" && survivors=$((survivors + 1)); }
+        model=$(find_model "$name" "$backend") || { model="**nothing**" && touch "$SURVIVED/$name"; }
         printf '%s: %s %s\n' "$name" "$backend" "$model"
     elif is_noticed "$name"; then
         printf '| %s | %s |\n' "$name" "$(noticed_by "$name" | paste -sd, | sed 's/,/, /g')"
     else
-        survivors=$((survivors + 1))
+        touch "$SURVIVED/$name"
     fi
+}
+for name in "${names[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+    try "$name" &
 done
+wait
+survivors=$(find "$SURVIVED" -type f | wc -l)
+rm -r "$SURVIVED"
 printf '\n%d seeded bugs, %d survived, %d s\n' "${#names[@]}" "$survivors" "$SECONDS"
 [ "$survivors" -eq 0 ]
