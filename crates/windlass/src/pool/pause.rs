@@ -51,8 +51,13 @@ impl Shared {
             return false;
         };
         let left = until.saturating_duration_since(self.clock().now());
-        // Whatever ends it, the state is read again.
-        let _ = me.accept_nudges(|| sleep(left));
+        // Whatever ends it, the state is read again. A nudge has to be taken, or it would end every later
+        // sleep at once.
+        me.accept_nudges(|| {
+            if sleep(left).is_err() {
+                me.take_wait_interrupt();
+            }
+        });
         true
     }
 }
