@@ -104,10 +104,11 @@ find_failure() {
 models_of() { "$1" "$2" --list 2>/dev/null | sed -n 's/^\(.*models::.*\): test$/\1/p'; }
 
 # Runs all models without any bug: a patch adds a branch to the library, which is then not taken.
+# MODEL_SECONDS bounds how long loom explores each of them.
 run_models() {
     local log
     log=$(mktemp)
-    if ! "${binaries[$1]}" models >"$log" 2>&1; then
+    if ! env ${MODEL_SECONDS:+LOOM_MAX_DURATION="$MODEL_SECONDS"} "${binaries[$1]}" models >"$log" 2>&1; then
         cat "$log" >&2
         echo "the models fail without any bug, under $1" >&2
         exit 1
