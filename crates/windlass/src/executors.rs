@@ -21,7 +21,7 @@ pub use self::rate_limited::{Rate, RateLimited};
 pub use crate::executor::TokioExecutor;
 pub use crate::executor::{DirectExecutor, SerialExecutor, ThreadPerTaskExecutor};
 
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask, ShutdownCancels};
 use crate::forkjoin::{ForkJoinPool, ParallelismError};
 use crate::interrupt::Interrupted;
 use crate::pool::{ConfigError, ThreadPoolExecutor};
@@ -267,6 +267,10 @@ impl<E: ExecutorService> Executor for Unconfigurable<E> {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         self.0.limit_owner()
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.0.shutdown_cancels()
+    }
 }
 
 impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
@@ -296,6 +300,10 @@ impl<E: ExecutorService> ExecutorService for Unconfigurable<E> {
 
     fn completed_count(&self) -> Option<u64> {
         self.0.completed_count()
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        self.0.cancelled_by_shutdown()
     }
 
     fn is_terminating(&self) -> bool {

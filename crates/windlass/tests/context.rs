@@ -3,18 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
 use windlass::context::{self, Captured, Propagate, Propagating};
 use windlass::executors::{SerialExecutor, ThreadPerTaskExecutor};
 use windlass::forkjoin::completer::{Completer, Node};
-use windlass::forkjoin::{Cx, RecursiveTask};
+use windlass::forkjoin::{Cx, RecursiveTask, slice};
 use windlass::pool::Builder;
 use windlass::prelude::*;
-use windlass::queue::LinkedBlockingQueue;
+use windlass::queue::{ArrayBlockingQueue, LinkedBlockingQueue};
+use windlass::scheduled::Retry;
 use windlass::task::Task;
 use windlass::testing::{DropCounter, Gate, Latch, until};
 use windlass::{CompletionService, FutureTask};
@@ -187,6 +190,118 @@ fn stolen(pool: &ForkJoinPool) -> (u64, u64) {
     );
     assert_ne!(a_thread, b_thread);
     (a, b)
+}
+
+/// WL-461
+#[test]
+fn a_map_and_a_submission_that_awaits_room_take_the_context_along() {
+    let maps = pool();
+    let mapped = within(1, || maps.map([10, 20, 30], |item| item + request()));
+    assert_eq!(mapped.unwrap(), [11, 21, 31]);
+    let mapped = within(2, || {
+        maps.map_fallible([10, 20], |item| Ok::<_, String>(item + request()))
+    });
+    assert_eq!(mapped.unwrap(), [12, 22]);
+    let pool = one_worker()
+        .maximum_pool_size(1)
+        .work_queue(ArrayBlockingQueue::new(1).unwrap())
+        .propagate(context::copied(&REQUEST))
+        .build()
+        .unwrap();
+    let gate = Gate::new();
+    let held = gate.clone();
+    pool.execute(move || held.pass_uninterruptibly()).unwrap();
+    gate.await_waiting(1);
+    let queued = within(3, || pool.submit(request)).unwrap();
+    let mut waiting = Box::pin(within(4, || pool.submit_async(request)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(within(5, || waiting.as_mut().poll(&mut context)).is_pending());
+    gate.open();
+    assert_eq!(queued.join().unwrap(), 3);
+    let admitted = within(6, || pollster::block_on(waiting)).unwrap();
+    assert_eq!(admitted.join().unwrap(), 4);
+}
+
+/// WL-461
+#[test]
+fn every_attempt_of_a_retried_task_has_the_context_of_its_submitter() {
+    let timers = ScheduledThreadPoolExecutor::builder()
+        .propagate(context::copied(&REQUEST))
+        .build();
+    let forks = fork_join_pool();
+    let policy = Retry::exponential(Duration::from_millis(1)).attempts(3);
+    let attempts = || {
+        let mut seen = Vec::new();
+        move || {
+            seen.push(REQUEST.replace(77));
+            if seen.len() < 3 {
+                Err("again")
+            } else {
+                Ok(seen.clone())
+            }
+        }
+    };
+    let retried = within(1, || timers.submit_retry(&policy, attempts()));
+    assert_eq!(retried.unwrap().join().unwrap(), [1; 3]);
+    let retried = within(2, || forks.submit_retry(&policy, attempts()));
+    assert_eq!(retried.unwrap().join().unwrap(), [2; 3]);
+}
+
+/// WL-461
+#[test]
+fn what_a_fork_join_pool_schedules_has_the_context_of_the_thread_that_scheduled_it() {
+    let pool = fork_join_pool();
+    let delay = Duration::from_millis(1);
+    let once = within(1, || pool.schedule(delay, request)).unwrap();
+    assert_eq!(once.join().unwrap(), 1);
+    let seen = Arc::new(LinkedBlockingQueue::new());
+    let runs = Arc::clone(&seen);
+    let ticking = within(2, || {
+        pool.schedule_at_fixed_rate(Duration::ZERO, delay, move || {
+            runs.offer(REQUEST.replace(77)).unwrap();
+        })
+    });
+    assert_eq!((seen.take().unwrap(), seen.take().unwrap()), (2, 2));
+    ticking.unwrap().cancel();
+}
+
+/// Returns what the closure of a parallel call sees, in which two threads take part.
+fn seen_by_two(call: impl FnOnce(&(dyn Fn() + Sync))) -> Vec<u64> {
+    let (seen, threads) = (LinkedBlockingQueue::new(), LinkedBlockingQueue::new());
+    let both = Latch::new(2);
+    call(&|| {
+        seen.offer(request()).unwrap();
+        let me = thread::current().id();
+        if threads.snapshot().contains(&me) {
+            return;
+        }
+        threads.offer(me).unwrap();
+        both.count_down();
+        // Until another thread has stolen a part.
+        both.wait();
+    });
+    let mut seen = seen.drain_all();
+    seen.dedup();
+    seen
+}
+
+/// WL-461
+#[test]
+fn loops_over_slices_have_the_context_of_their_caller_also_if_they_are_stolen() {
+    let pool = fork_join_pool();
+    let items = [(); 64];
+    let for_each = |look: &(dyn Fn() + Sync)| slice::for_each(&items, |()| look());
+    let map = |look: &(dyn Fn() + Sync)| drop(slice::map(&items, |()| look()));
+    let for_each_mut = |look: &(dyn Fn() + Sync)| slice::for_each_mut(&mut [(); 64], |()| look());
+    let map_reduce = |look: &(dyn Fn() + Sync)| {
+        slice::map_reduce(&items, |()| look(), |(), ()| ());
+    };
+    let inside =
+        |id, call: &mut (dyn FnMut() -> Vec<u64> + Send)| pool.install(|| within(id, call));
+    assert_eq!(inside(1, &mut || seen_by_two(for_each)), [1]);
+    assert_eq!(inside(2, &mut || seen_by_two(map)), [2]);
+    assert_eq!(inside(3, &mut || seen_by_two(for_each_mut)), [3]);
+    assert_eq!(inside(4, &mut || seen_by_two(map_reduce)), [4]);
 }
 
 /// WL-162

@@ -496,6 +496,41 @@ fn tasks_expire_on_every_executor() {
     });
 }
 
+/// WL-462
+#[test]
+fn a_fork_join_pool_has_default_limits_and_counts_the_tasks_whose_time_is_up() {
+    let clock = TestClock::new();
+    let builder = ForkJoinPool::builder().parallelism(1);
+    let limited = builder.queue_limit(SECOND).run_limit(SECOND);
+    let pool = clock.enter(|| limited.build().unwrap());
+    // Not through the pool's defaults: those hold for closures.
+    let gate = Gate::new();
+    let held = gate.clone();
+    pool.execute_task(Task::new(move || held.pass_uninterruptibly()))
+        .unwrap();
+    gate.await_waiting(1);
+    let late = pool.submit(never).unwrap();
+    await_wake_up_in(&clock, SECOND);
+    clock.advance(SECOND);
+    assert_eq!(end_of(late), EXPIRED);
+    assert_eq!(pool.stats().expired_task_count, 1);
+    gate.open();
+    let patient = pool.task().queue_limit(HOUR);
+    let closed = Gate::new();
+    let inside = closed.clone();
+    let slow = patient.submit(move || inside.pass().is_err()).unwrap();
+    closed.await_waiting(1);
+    await_wake_up_in(&clock, SECOND);
+    clock.advance(SECOND);
+    assert_eq!(end_of(slow), TIMED_OUT);
+    let stats = pool.stats();
+    assert_eq!(
+        (stats.expired_task_count, stats.timed_out_task_count),
+        (1, 1)
+    );
+    pool.close();
+}
+
 /// WL-188
 #[test]
 #[cfg(target_os = "linux")]

@@ -124,6 +124,71 @@ fn every_link_leads_somewhere() {
     assert!(seen > 10, "only {seen} links seen: are the pages read?");
 }
 
+/// Where the files of the repository are on the web: as a page, as a folder, as they are.
+const ON_THE_WEB: [&str; 3] = [
+    "https://github.com/windlass-rs/windlass/blob/main/",
+    "https://github.com/windlass-rs/windlass/tree/main/",
+    "https://raw.githubusercontent.com/windlass-rs/windlass/main/",
+];
+
+/// The pages that crates.io and docs.rs show, where a relative link leads elsewhere or nowhere.
+fn published_readmes() -> Vec<PathBuf> {
+    let is_readme = |page: &PathBuf| page.file_name().is_some_and(|name| name == "README.md");
+    let in_crate = |page: &PathBuf| page.starts_with("crates") && page.components().count() == 3;
+    let is_published = |page: &PathBuf| {
+        let manifest = repository().join(page.with_file_name("Cargo.toml"));
+        !fs::read_to_string(manifest)
+            .unwrap()
+            .contains("publish = false")
+    };
+    let mut readmes = pages();
+    readmes.retain(|page| is_readme(page) && in_crate(page) && is_published(page));
+    readmes
+}
+
+/// The targets of an HTML attribute, which a page may use beside its own syntax.
+fn attributes<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    let rest = text.split(name).skip(1);
+    rest.filter_map(|rest| rest.strip_prefix("=\"")?.split('"').next())
+        .collect()
+}
+
+#[test]
+fn the_published_pages_have_links_that_work_anywhere() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for page in published_readmes() {
+        let text = prose(&page);
+        let mut links = links(&text);
+        links.extend(attributes(&text, "href"));
+        links.extend(attributes(&text, "src"));
+        for link in links {
+            let at = |why: &str| format!("{}: {link}: {why}", page.display());
+            if is_local(link) && !link.starts_with('#') {
+                wrong.push(at("relative"));
+            }
+            let Some(file) = ON_THE_WEB.iter().find_map(|web| link.strip_prefix(web)) else {
+                if link.contains("windlass-rs/windlass/") {
+                    wrong.push(at("another branch"));
+                }
+                continue;
+            };
+            seen += 1;
+            let (file, heading) = file.split_once('#').unwrap_or((file, ""));
+            let target = repository().join(file);
+            if !target.exists() {
+                wrong.push(at("no such file"));
+            } else if !heading.is_empty() && !has_heading(Path::new(file), heading) {
+                wrong.push(at("no such heading"));
+            } else if target.is_dir() != link.starts_with(ON_THE_WEB[1]) {
+                wrong.push(at("`tree` is for folders, `blob` for files"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 20, "only {seen} links seen: are the pages read?");
+}
+
 /// The paths of files in the code spans of a page; `{a,b}` stands for two.
 fn named_files(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use recording::{Blocker, CountingFactory, HookFns, fixed};
 use windlass::RejectedExecution;
 use windlass::pool::Saturated;
-use windlass::task::{Cancellation, ExecutionError, Task};
+use windlass::task::{Cancellation, ExecutionError, Failure, Task};
 use windlass::testing::{DropCounter, Gate, Latch, until};
 use windlass::{ExecutorService, Submit, executors};
 
@@ -117,6 +117,26 @@ fn handles_of_a_pool_that_never_had_a_thread_complete_when_it_is_dropped() {
 fn a_terminated_hook_that_fails_does_not_fail_the_drop() {
     let hooks = HookFns::new().terminated(|| panic!("terminated"));
     drop(fixed(1).hooks(hooks).build().unwrap());
+}
+
+/// WL-434
+#[test]
+fn shutdown_now_returns_what_it_has_drained_if_the_terminated_hook_panics() {
+    let reported = Latch::new(1);
+    let theirs = reported.clone();
+    let hooks = HookFns::new().terminated(|| panic!("terminated"));
+    let builder = fixed(1).hooks(hooks);
+    let builder = builder.uncaught_handler(move |_: &Failure| theirs.count_down());
+    let pool = builder.build().unwrap();
+    let (task, mut handle) = Task::with_handle(|| 7);
+    // Without a worker it is `shutdown_now` that terminates the pool.
+    pool.queue().offer(task).unwrap();
+    let drained = pool.shutdown_now();
+    assert!(pool.is_terminated());
+    assert_eq!(drained.len(), 1);
+    drained.into_iter().for_each(Task::run);
+    assert_eq!(handle.get().unwrap(), 7);
+    reported.wait();
 }
 
 /// TPE-162: as the JDK's single-thread executor, which is shut down when nobody holds it any more.

@@ -1,10 +1,13 @@
 //! The figures of a work-stealing pool, and what can be taken out of it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use windlass::Submit;
-use windlass::forkjoin::ForkJoinPool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use windlass::forkjoin::{ForkJoinPool, ForkJoinWorker};
 use windlass::task::Task;
 use windlass::testing::{Gate, PATIENCE};
+use windlass::{ExecutorService, Submit};
 
 fn held() -> (ForkJoinPool, Gate) {
     let pool = ForkJoinPool::new(1).unwrap();
@@ -109,4 +112,39 @@ fn taking_the_last_submission_back_lets_the_pool_end() {
     drop(pool.poll_submission());
     pool.shutdown();
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+}
+
+/// WL-433
+#[test]
+fn the_figures_of_the_workers_add_up_to_those_of_the_pool() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (inside, theirs) = (pool.clone(), Arc::clone(&stop));
+    let forks = pool.submit(move || {
+        while !theirs.load(Ordering::SeqCst) {
+            let forked = (0..32).map(|_| inside.submit(|| ()).unwrap());
+            let forked: Vec<_> = forked.collect();
+            forked.into_iter().for_each(|fork| fork.join().unwrap());
+        }
+    });
+    let mut last = 0;
+    for _ in 0..20_000 {
+        let stats = pool.stats();
+        let sum = |count: fn(&ForkJoinWorker) -> u64| stats.workers.iter().map(count).sum::<u64>();
+        // Workers that have retired are in the totals only.
+        assert!(sum(|worker| worker.completed_task_count) <= stats.completed_task_count);
+        assert!(sum(|worker| worker.skipped_task_count) <= stats.skipped_task_count);
+        assert!(sum(|worker| worker.steal_count) <= stats.steal_count);
+        let queued: usize = stats
+            .workers
+            .iter()
+            .map(|worker| worker.queued_task_count)
+            .sum();
+        assert_eq!(queued, stats.queued_task_count);
+        assert!(stats.completed_task_count >= last);
+        last = stats.completed_task_count;
+    }
+    stop.store(true, Ordering::SeqCst);
+    forks.unwrap().join().unwrap();
+    pool.close();
 }

@@ -135,6 +135,52 @@ fn pending_joins_are_reached_once_a_join_among_many_short_ones_has_ended() {
     }
 }
 
+/// WL-432
+#[test]
+fn a_join_after_many_short_ones_of_another_task_is_reached() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    for _ in 0..10 {
+        let busy = occupy_all_but_one(&pool);
+        let inside = pool.clone();
+        let forked = pool.submit(move || {
+            // Run newest first; the other worker takes the first one, which then is the only one left.
+            inside.execute(|| ()).unwrap();
+            let joins = inside.submit(move || {
+                let reached = AtomicBool::new(false);
+                let reach = || reached.store(true, Ordering::SeqCst);
+                let wait = || {
+                    busy.open();
+                    until("the first closure runs", || reached.load(Ordering::SeqCst));
+                };
+                join(reach, wait);
+            });
+            inside.execute(|| assert_eq!(fib(20), 6765)).unwrap();
+            joins.unwrap()
+        });
+        forked.unwrap().join().unwrap().join().unwrap();
+    }
+}
+
+/// WL-432
+#[test]
+fn a_join_after_many_short_ones_is_reached_behind_a_task() {
+    let pool = ForkJoinPool::new(2).unwrap();
+    for _ in 0..10 {
+        let busy = occupy_all_but_one(&pool);
+        let reached = AtomicBool::new(false);
+        let reach = || reached.store(true, Ordering::SeqCst);
+        let wait = || {
+            busy.open();
+            until("the first closure runs", || reached.load(Ordering::SeqCst));
+        };
+        pool.install(|| {
+            assert_eq!(fib(20), 6765);
+            pool.execute(|| ()).unwrap();
+            join(reach, wait);
+        });
+    }
+}
+
 /// Counts down in first closures, so that each pending join is the rest of the work.
 fn leaning(depth: usize, leaf: &(impl Fn() + Sync)) {
     if depth > 0 {

@@ -12,10 +12,11 @@ use windlass::error::{Cancellation, Failure, RejectionReason};
 use windlass::forkjoin::completer::{Completer, Node};
 use windlass::forkjoin::{self, Cx, ForkHandle, ForkJoinPool, RecursiveTask};
 use windlass::interrupt;
+use windlass::pool::ThreadPoolExecutor;
 use windlass::task::Task;
 use windlass::testing::{Gate, Latch, PATIENCE, until, within_patience};
 use windlass::thread_factory::{ThreadBody, ThreadFactory};
-use windlass::{ExecutorService, Submit};
+use windlass::{Executor, ExecutorService, Submit};
 
 /// A recursive task made of a closure.
 struct Run<F>(F);
@@ -251,6 +252,99 @@ fn pools_of_one_that_wait_for_each_other_return() {
             home.install(|| away.install(|| home.join(|| 1, || 2))),
             (1, 2)
         );
+    });
+}
+
+/// Submits a task to `first` that waits for one in `second`, which waits for one that is queued in `first`.
+fn wait_there_and_back(
+    first: &(impl Submit + Clone + 'static),
+    second: &(impl Submit + Clone + 'static),
+) -> i32 {
+    let (home, away) = (first.clone(), second.clone());
+    let there = move || {
+        let back = move || home.submit(|| 7).unwrap().join().unwrap();
+        away.submit(back).unwrap().join().unwrap()
+    };
+    first.submit(there).unwrap().join().unwrap()
+}
+
+fn lone_thread_pool() -> ThreadPoolExecutor {
+    let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+    builder.maximum_pool_size(1).build().unwrap()
+}
+
+/// WL-430
+#[test]
+fn pools_of_one_that_nobody_replaces_return_when_they_wait_for_each_other() {
+    within_patience("each other", || {
+        let (first, second) = (lone(), lone());
+        assert_eq!(wait_there_and_back(&first, &second), 7);
+        let (task, mut late) = Task::with_handle(|| 8);
+        let (home, away) = (first.clone(), second.clone());
+        let there = first.submit(move || {
+            let waits = away.submit(move || late.get().unwrap()).unwrap();
+            until("the second waits", || {
+                away.stats().running_thread_count == 0
+            });
+            let submitter = thread::spawn(move || {
+                until("the first waits", || home.stats().running_thread_count == 0);
+                home.execute_task(task).unwrap();
+            });
+            let result = waits.join().unwrap();
+            submitter.join().unwrap();
+            result
+        });
+        assert_eq!(there.unwrap().join().unwrap(), 8);
+        first.close();
+        second.close();
+    });
+}
+
+/// WL-430
+#[test]
+fn any_of_several_tasks_that_are_queued_in_a_pool_whose_worker_waits_is_run() {
+    within_patience("any of several", || {
+        let (first, second) = (lone(), lone());
+        let (home, away) = (first.clone(), second.clone());
+        let there = first.submit(move || {
+            let back = move || home.invoke_any((0..3).map(|n| move || n)).unwrap();
+            away.submit(back).unwrap().join().unwrap()
+        });
+        assert!(there.unwrap().join().unwrap() < 3);
+        first.close();
+        second.close();
+    });
+}
+
+/// WL-430
+#[test]
+fn a_thread_pool_and_a_fork_join_pool_return_when_they_wait_for_each_other() {
+    within_patience("each other", || {
+        let (threads, forks) = (lone_thread_pool(), lone());
+        assert_eq!(wait_there_and_back(&threads, &forks), 7);
+        assert_eq!(wait_there_and_back(&forks, &threads), 7);
+        threads.close();
+        forks.close();
+    });
+}
+
+/// WL-431
+#[test]
+fn a_task_that_is_queued_behind_a_closure_that_waits_elsewhere_is_run_by_who_waits_for_it() {
+    within_patience("a closure elsewhere", || {
+        let (home, away) = (lone(), lone());
+        let there = || away.install(|| home.submit(|| 3).unwrap().join().unwrap());
+        assert_eq!(home.install(there), 3);
+        let threads = lone_thread_pool();
+        let (outer, inner) = (threads.clone(), away.clone());
+        let there = move || inner.install(|| outer.submit(|| 4).unwrap().join().unwrap());
+        assert_eq!(threads.submit(there).unwrap().join().unwrap(), 4);
+        for pool in [home, away] {
+            pool.close();
+        }
+        threads.close();
+        // A task is counted after its handle is complete.
+        assert_eq!(threads.stats().completed_task_count, 2);
     });
 }
 

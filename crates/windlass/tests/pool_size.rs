@@ -164,6 +164,77 @@ fn no_seed_makes_it_swing() {
     }
 }
 
+/// What a pool of `workers` measures as W/C on [`PROCESSORS`] that it shares with nobody: its tasks wait
+/// `waits` times as long as they compute, and come so fast that, were there workers enough, they would keep
+/// the processors busy to `load`.
+///
+/// A task that waits for a processor waits too, so the size of the pool is part of what it measures: whoever
+/// follows the measurement changes it.
+fn measured(workers: usize, waits: f64, load: f64) -> f64 {
+    let processors = PROCESSORS as f64;
+    let throughput_of_workers = workers as f64 / (1.0 + waits);
+    if load * processors < processors.min(throughput_of_workers) {
+        // Now and then all processors are taken.
+        return waits + load.powi(PROCESSORS as i32) / (1.0 - load);
+    }
+    let throughput = processors.min(throughput_of_workers);
+    workers as f64 / throughput - 1.0
+}
+
+/// The changes of the size of a pool whose tasks are those of `load` at each second, the ratio of waiting to
+/// computing and the load of the processors, and the size at the end.
+fn follow(
+    seconds: u32,
+    mut noise: impl FnMut() -> f64,
+    load: impl Fn(u32) -> (f64, f64),
+) -> (Vec<SizeChange>, usize) {
+    let mut controller = SizeController::new(2..=200, 1.0);
+    let (mut size, mut changes) = (PROCESSORS, Vec::new());
+    for now in 0..seconds {
+        let (waits, load) = load(now);
+        let ratio = (1.0 + measured(size, waits, load)) * (1.0 + 0.1 * noise()) - 1.0;
+        if let Some(change) = controller.observe(size, advice(ratio.max(0.0))) {
+            size = change.to;
+            changes.push(change);
+        }
+    }
+    (changes, size)
+}
+
+const SATURATED: f64 = 10.0;
+
+/// WL-261
+#[test]
+fn a_pool_that_follows_what_it_measures_itself_settles() {
+    for seed in 1..=200 {
+        let tell = |changes: &[SizeChange]| format!("seed {seed}: {changes:?}");
+        // More tasks than workers, and a wait that comes and goes: a saturated pool of computing tasks is told
+        // the size that it has, so it grows once and stays.
+        let (changes, size) = follow(600, noise(seed), |now| {
+            (if now < 100 { 0.0 } else { 4.0 }, SATURATED)
+        });
+        assert_eq!(turns(&changes), 0, "{}", tell(&changes));
+        assert!(is_near(size, 40), "{size}, {}", tell(&changes));
+        let (changes, size) = follow(600, noise(seed), |now| {
+            (if now < 300 { 4.0 } else { 0.0 }, SATURATED)
+        });
+        assert_eq!(turns(&changes), 0, "{}", tell(&changes));
+        assert!(is_near(size, 40), "{size}, {}", tell(&changes));
+        // Fewer tasks than the processors can take: it shrinks again.
+        let (changes, size) = follow(600, noise(seed), |now| {
+            (if now < 300 { 4.0 } else { 0.0 }, 0.5)
+        });
+        assert!(turns(&changes) <= 1, "{}", tell(&changes));
+        assert!(size <= 12, "{size}, {}", tell(&changes));
+        // The wait grows for five minutes.
+        let (changes, size) = follow(600, noise(seed), |now| {
+            (f64::from(now.min(300)) / 50.0, SATURATED)
+        });
+        assert_eq!(turns(&changes), 0, "{}", tell(&changes));
+        assert!(is_near(size, 56), "{size}, {}", tell(&changes));
+    }
+}
+
 /// WL-261
 #[test]
 fn the_bounds_are_kept_and_each_change_is_explained() {

@@ -11,14 +11,15 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use windlass::queue::{
-    Blocking, BlockingQueue, BlockingQueueExt, CapacityError, DelayQueue, Delayed, Discipline,
-    Fairness, LinkedBlockingDeque, LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue,
+    AgingQueue, Blocking, BlockingQueue, BlockingQueueExt, CapacityError, DelayQueue, Delayed,
+    Discipline, FairShareQueue, Fairness, LinkedBlockingDeque, LinkedBlockingQueue,
+    LinkedTransferQueue, PriorityBlockingQueue,
 };
 use windlass::testing::{Gate, PATIENCE, until};
 use windlass::{ExecutorService, Submit, ThreadPoolExecutor};
@@ -462,6 +463,70 @@ fn a_priority_that_panics_changes_nothing() {
         };
         Box::new(PriorityBlockingQueue::with_comparator(compare))
     });
+}
+
+/// An element that looks at its queue when it is dropped, and whose order panics if it is armed.
+struct Looks {
+    queue: Weak<dyn BlockingQueue<Looks>>,
+    is_armed: bool,
+    /// Whether it could look.
+    looked: Arc<AtomicBool>,
+}
+
+impl Looks {
+    fn order(&self) -> u64 {
+        if self.is_armed {
+            resume_unwind(Box::new("armed"));
+        }
+        1
+    }
+}
+
+impl Delayed for Looks {
+    fn deadline(&self) -> Instant {
+        self.order();
+        DelayQueue::<Self>::after(Duration::ZERO)
+    }
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        let look = |queue: Arc<dyn BlockingQueue<Self>>| queue.peek(&mut |_| ());
+        let failed = panics(|| self.queue.upgrade().map(look).unwrap_or(()));
+        self.looked.store(!failed, Ordering::SeqCst);
+    }
+}
+
+/// WL-435
+#[test]
+fn an_element_whose_order_panics_is_dropped_outside_the_lock() {
+    let order = |a: &Looks, b: &Looks| b.order().cmp(&a.order());
+    let priority = |item: &Looks| i32::try_from(item.order()).unwrap();
+    let queues: [Arc<dyn BlockingQueue<Looks>>; 4] = [
+        Arc::new(PriorityBlockingQueue::with_comparator(order)),
+        Arc::new(DelayQueue::new()),
+        Arc::new(AgingQueue::new(Duration::from_secs(1), priority)),
+        Arc::new(FairShareQueue::new(Looks::order)),
+    ];
+    for queue in queues {
+        let looked = Arc::new(AtomicBool::new(false));
+        let item = |is_armed| Looks {
+            queue: Arc::downgrade(&queue),
+            is_armed,
+            looked: Arc::clone(&looked),
+        };
+        queue.offer(item(false)).unwrap();
+        for put in [
+            |queue: &dyn BlockingQueue<Looks>, item| drop(queue.offer(item)),
+            |queue: &dyn BlockingQueue<Looks>, item| drop(queue.put(item)),
+            |queue: &dyn BlockingQueue<Looks>, item| drop(queue.offer_timeout(item, HOUR)),
+        ] {
+            looked.store(false, Ordering::SeqCst);
+            assert!(panics(|| put(&*queue, item(true))));
+            assert!(looked.load(Ordering::SeqCst));
+            assert_eq!(queue.len(), 1);
+        }
+    }
 }
 
 #[test]

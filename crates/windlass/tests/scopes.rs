@@ -12,7 +12,7 @@ use windlass::pool::{DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandle
 use windlass::prelude::*;
 use windlass::queue::ArrayBlockingQueue;
 use windlass::task::{Cancellation, ExecutionError, Task, TaskState};
-use windlass::testing::{DropCounter, Gate, PATIENCE, within_patience};
+use windlass::testing::{DropCounter, Gate, PATIENCE, until, within_patience};
 use windlass::{RejectedExecution, RejectionReason, Scope};
 
 /// Something to borrow, which counts its borrowers.
@@ -663,6 +663,31 @@ fn a_scope_on_the_only_worker_of_a_thread_pool_ends() {
             })
         });
         assert_eq!(sum.unwrap().join(), Ok(6));
+    });
+}
+
+/// WL-456
+#[test]
+fn a_task_that_is_spawned_late_on_the_worker_that_waits_for_the_scope_runs() {
+    within_patience("a scope", || {
+        let (own, other, gate) = (fixed(1), fixed(1), Gate::new());
+        let (inner, held) = (own.clone(), gate.clone());
+        let owner = own.submit(move || {
+            inner.scope(|s| {
+                let cancelled = other.task().spawn(s, || {
+                    held.pass_uninterruptibly();
+                    // The task of this closure is done, and only the owner of the scope can run the next.
+                    drop(inner.task().spawn(s, || ()).unwrap());
+                });
+                held.await_waiting(1);
+                assert!(cancelled.unwrap().cancel());
+            });
+        });
+        until("the owner waits for the closure", || {
+            own.stats().waiting_count == 1
+        });
+        gate.open();
+        owner.unwrap().join().unwrap();
     });
 }
 

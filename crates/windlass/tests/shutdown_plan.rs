@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use threads::Blockers;
 use windlass::clock::TestClock;
-use windlass::executors::ThreadPerTaskExecutor;
+use windlass::executors::{SerialExecutor, ThreadPerTaskExecutor};
 use windlass::interrupt::{self, JoinHandle};
 use windlass::prelude::*;
 use windlass::shutdown::{PoolEnd, ShutdownPlan, ShutdownReport};
@@ -310,7 +310,8 @@ fn any_executor_can_be_part_of_a_plan() {
         1,
         "the task of the timer"
     );
-    assert_eq!(report.pools[0].finished, None, "it does not count");
+    assert_eq!(report.pools[0].finished, Some(0));
+    assert_eq!(report.pools[2].finished, None, "it does not count");
 }
 
 /// WL-236
@@ -345,4 +346,95 @@ fn an_executor_that_panics_does_not_keep_the_others_from_their_end() {
         .pool("pool", &pool)
         .run();
     assert_eq!(ends(&report), [PoolEnd::StillRunning, PoolEnd::Drained]);
+}
+
+/// WL-501
+#[test]
+fn what_the_shutdown_cancels_is_in_the_report() {
+    let (clock, blockers) = (TestClock::new(), Blockers::default());
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    pool.set_run_delayed_after_shutdown(false);
+    let periodic = pool.schedule_at_fixed_rate(SECOND, SECOND, || ()).unwrap();
+    let [delayed, given_up] = [(); 2].map(|()| pool.schedule(SECOND, || ()).unwrap());
+    let running = pool.submit(blockers.body()).unwrap();
+    let queued = pool.submit(|| ()).unwrap();
+    blockers.await_started(1);
+    // Ended by its owner, not by the shutdown.
+    assert!(given_up.cancel());
+    let plan = run_on(&clock, ShutdownPlan::new().pool("timers", pool.clone()));
+    until("the end of the intake", || pool.is_shutdown());
+    blockers.release();
+    let report = join("the plan", plan);
+    let timers = &report.pools[0];
+    assert_eq!((timers.finished, timers.cancelled), (Some(2), Some(2)));
+    assert!(report.is_drained() && timers.handed_back.is_empty());
+    let text = report.to_string();
+    assert!(
+        text.ends_with("2 finished, 0 handed back, 2 cancelled"),
+        "{text}"
+    );
+    assert!(running.join().is_ok() && queued.join().is_ok());
+    assert!(periodic.is_cancelled() && delayed.is_cancelled());
+}
+
+/// WL-501
+#[test]
+fn a_periodic_task_that_runs_at_the_shutdown_is_in_the_report() {
+    let (clock, gate) = (TestClock::new(), Gate::new());
+    let pool = clock.enter(|| ScheduledThreadPoolExecutor::new(1));
+    let passes = gate.clone();
+    let periodic = pool
+        .schedule_at_fixed_rate(Duration::ZERO, SECOND, move || {
+            passes.pass_uninterruptibly();
+        })
+        .unwrap();
+    gate.await_waiting(1);
+    let plan = run_on(&clock, ShutdownPlan::new().pool("timers", pool.clone()));
+    until("the end of the intake", || pool.is_shutdown());
+    gate.open();
+    let report = join("the plan", plan);
+    assert_eq!(report.pools[0].finished, Some(1), "its run");
+    assert_eq!(report.pools[0].cancelled, Some(1));
+    assert!(periodic.is_cancelled());
+}
+
+/// WL-501
+#[test]
+fn the_timers_of_a_fork_join_pool_are_in_the_report_and_time_limits_are_not() {
+    let (clock, gate) = (TestClock::new(), Gate::new());
+    let pool = clock.enter(|| ForkJoinPool::new(1)).unwrap();
+    let periodic = pool.schedule_at_fixed_rate(SECOND, SECOND, || ()).unwrap();
+    let delayed = pool.schedule(SECOND, || ()).unwrap();
+    let limited = pool
+        .submit_with_timeout(60 * SECOND, sleeper(&gate))
+        .unwrap();
+    gate.await_waiting(1);
+    let queued = pool.submit(|| ()).unwrap();
+    let plan = ShutdownPlan::new().pool("fork-join", pool.clone());
+    let plan = run_on(&clock, plan.drain_for(Duration::ZERO));
+    let report = join("the plan", plan);
+    let end = &report.pools[0];
+    assert_eq!(end.end, PoolEnd::Interrupted);
+    assert_eq!((end.finished, end.cancelled), (Some(1), Some(2)));
+    assert_eq!(end.handed_back.len(), 1);
+    assert!(periodic.is_cancelled() && delayed.is_cancelled());
+    assert!(limited.join().is_ok() && !queued.is_done());
+}
+
+/// WL-501
+#[test]
+fn what_an_executor_in_front_of_a_pool_has_queued_is_in_the_report() {
+    let (clock, blockers) = (TestClock::new(), Blockers::default());
+    let pool = pool("web", &clock);
+    let serial = SerialExecutor::new(pool.clone());
+    let first = serial.submit(blockers.body()).unwrap();
+    let rest = [(); 3].map(|()| serial.submit(|| ()).unwrap());
+    blockers.await_started(1);
+    let plan = run_on(&clock, ShutdownPlan::new().pool("web", pool.clone()));
+    until("the end of the intake", || pool.is_shutdown());
+    blockers.release();
+    let report = join("the plan", plan);
+    assert_eq!(report.pools[0].cancelled, Some(3));
+    assert!(first.join().is_ok());
+    assert!(rest.iter().all(windlass::TaskHandle::is_cancelled));
 }

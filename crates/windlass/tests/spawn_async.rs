@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use recording::{Blocker, HookFns, Log, finish, fixed};
 use windlass::context;
-use windlass::executors::ThreadPerTaskExecutor;
-use windlass::pool::Outcome;
+use windlass::executors::{DirectExecutor, ThreadPerTaskExecutor};
+use windlass::pool::{CallerRunsPolicy, Outcome};
 use windlass::prelude::*;
 use windlass::queue::{ArrayBlockingQueue, BlockingQueue, LinkedBlockingQueue};
 use windlass::task::{Cancellation, TaskState};
-use windlass::testing::{DropCounter, DropToken, PATIENCE, until};
+use windlass::testing::{DropCounter, DropToken, Gate, PATIENCE, until};
 
 /// A future that is ready when its switch is set, and shows its wakers.
 #[derive(Clone, Default)]
@@ -284,7 +284,7 @@ fn a_wake_up_that_is_rejected_ends_the_future_with_the_reason() {
     };
     late.await_pending();
     finish(&pool);
-    late.wake();
+    // Nobody wakes it, and nobody could poll it.
     let error = handle.join().unwrap_err();
     assert_eq!(error.cancellation(), Some(Cancellation::Shutdown));
 }
@@ -323,8 +323,7 @@ fn a_poll_that_a_pool_returns_ends_the_future_when_it_is_dropped() {
     assert_eq!(drained.cancellation(), Some(Cancellation::Drained));
     // Polled here, pending, and nobody is left to take the next poll.
     returned.next().unwrap().run();
-    assert!(!run.is_done());
-    assert!(run.cancel());
+    assert_eq!(run.cancellation(), Some(Cancellation::Shutdown));
     assert_eq!(drops.count(), 3);
     blocker.release();
     finish(&pool);
@@ -443,4 +442,124 @@ fn futures_that_are_woken_and_cancelled_at_once_all_end() {
     finish(&pool);
     assert_eq!(drops.count(), FUTURES);
     assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+}
+
+/// WL-500
+#[test]
+fn a_future_that_is_suspended_ends_with_its_executor() {
+    fn end<E: ExecutorService + Clone + 'static>(executor: E) {
+        let (switch, drops) = (Switch::default(), DropCounter::new());
+        let future = keep(switch.clone(), drops.token());
+        let handle = executor.spawn_async(future).unwrap();
+        switch.await_pending();
+        executor.close();
+        let error = handle.join().unwrap_err();
+        assert_eq!(error.cancellation(), Some(Cancellation::Shutdown));
+        assert_eq!((drops.count(), switch.polls()), (1, 1));
+        assert_eq!(executor.cancelled_by_shutdown(), Some(1));
+    }
+    end(pool());
+    end(ScheduledThreadPoolExecutor::new(1));
+    end(ForkJoinPool::new(1).unwrap());
+    end(Arc::new(ThreadPerTaskExecutor::new()));
+    end(Arc::new(DirectExecutor::new()));
+}
+
+/// WL-500
+#[test]
+fn a_future_that_is_polled_or_queued_at_the_shutdown_may_end() {
+    let pool = pool();
+    let blocker = Blocker::occupy(&pool, 1);
+    let ready = pool.spawn_async(async { 1 }).unwrap();
+    let (switch, drops) = (Switch::default(), DropCounter::new());
+    let suspends = pool.spawn_async(keep(switch, drops.token())).unwrap();
+    pool.shutdown();
+    assert!(!ready.is_done() && !suspends.is_done());
+    blocker.release();
+    assert_eq!(ready.join().unwrap(), 1);
+    let error = suspends.join().unwrap_err();
+    assert_eq!(error.cancellation(), Some(Cancellation::Shutdown));
+    finish(&pool);
+    assert_eq!(pool.cancelled_by_shutdown(), Some(1));
+}
+
+/// WL-500
+#[test]
+fn a_task_of_a_fork_join_pool_that_is_shut_down_still_wakes_a_future_of_it() {
+    let pool = ForkJoinPool::new(1).unwrap();
+    let (switch, gate) = (Switch::default(), Gate::new());
+    let handle = pool.spawn_async(switch.clone()).unwrap();
+    switch.await_pending();
+    let (theirs, passes) = (switch.clone(), gate.clone());
+    pool.execute(move || {
+        passes.pass_uninterruptibly();
+        theirs.set();
+    })
+    .unwrap();
+    pool.shutdown();
+    assert!(!handle.is_done());
+    gate.open();
+    handle.join().unwrap();
+    pool.close();
+    assert_eq!(pool.cancelled_by_shutdown(), Some(0));
+}
+
+/// WL-500
+#[test]
+fn futures_that_have_ended_are_cancelled_by_no_shutdown() {
+    let pool = pool();
+    for _ in 0..100 {
+        pool.spawn_async(async {}).unwrap().join().unwrap();
+    }
+    pool.shutdown();
+    let (task, handle) = pool.spawn_async(pending::<()>()).unwrap_err().into_parts();
+    // Never accepted, so not counted.
+    task.run();
+    assert!(handle.join().unwrap_err().is_cancelled());
+    finish(&pool);
+    assert_eq!(pool.cancelled_by_shutdown(), Some(0));
+}
+
+/// A future that is pending so many times, and wakes itself each time.
+struct Yields(u32);
+
+impl Future for Yields {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(left) = self.0.checked_sub(1) else {
+            return Poll::Ready(());
+        };
+        self.0 = left;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// So many nested polls would exhaust the stack of a test.
+const MANY: u32 = 100_000;
+
+#[test]
+fn a_future_that_yields_often_takes_no_stack_where_tasks_run_at_once() {
+    let executor = Arc::new(DirectExecutor::new());
+    let handle = executor.spawn_async(Yields(MANY)).unwrap();
+    assert_eq!(handle.join(), Ok(()));
+}
+
+#[test]
+fn a_future_that_yields_often_takes_no_stack_where_its_caller_runs_it() {
+    let pool = ThreadPoolExecutor::builder()
+        .core_pool_size(1)
+        .maximum_pool_size(1)
+        .work_queue(ArrayBlockingQueue::new(1).unwrap())
+        .rejection_handler(CallerRunsPolicy)
+        .build()
+        .unwrap();
+    let blocker = Blocker::occupy(&pool, 1);
+    pool.execute(|| ()).unwrap();
+    // The worker is busy and the queue is full: each poll runs on this thread.
+    let handle = pool.spawn_async(Yields(MANY)).unwrap();
+    assert!(handle.is_done());
+    blocker.release();
+    finish(&pool);
 }

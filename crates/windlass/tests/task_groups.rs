@@ -288,3 +288,34 @@ fn a_group_that_ends_in_time_leaves_no_timer() {
         });
     });
 }
+
+/// WL-460
+#[test]
+fn a_task_with_options_returns_an_error_to_its_group() {
+    within_patience("a group", || {
+        let (pool, gate) = (fixed(2), Gate::new());
+        let (closed, rows) = (gate.clone(), [String::from("1"), String::from("two")]);
+        let joined = pool.group().fail_fast().scope(|s| {
+            let waits = pool
+                .task()
+                .name("waits")
+                .spawn(s, || closed.pass().is_err());
+            gate.await_waiting(1);
+            let parse = || rows[1].parse::<u32>();
+            let fails = pool.task().name("fails").spawn_fallible(s, parse).unwrap();
+            assert_eq!(fails.name(), Some("fails"));
+            assert!(fails.join().unwrap_err().is_failed());
+            let waits = waits.unwrap().join();
+            assert_eq!(waits, cancelled(Cancellation::Sibling));
+            let works = pool.task().spawn_fallible(s, || rows[0].parse::<u32>());
+            assert_eq!(works.unwrap().join(), cancelled(Cancellation::Sibling));
+            s.join()
+        });
+        assert!(joined.unwrap_err().is_failed());
+        let value = pool.scope(|s| {
+            let works = pool.task().spawn_fallible(s, || rows[0].parse::<u32>());
+            works.unwrap().join()
+        });
+        assert_eq!(value, Ok(1));
+    });
+}

@@ -184,3 +184,39 @@ fn a_task_that_is_rejected_comes_back_whole_though_its_wait_was_to_be_timed() {
     gate.open();
     pool.close();
 }
+
+/// WL-455
+#[test]
+fn a_task_that_runs_in_place_is_timed_as_its_own() {
+    let clock = TestClock::new();
+    let pool = clock.enter(|| one_worker().build().unwrap());
+    let (inner, theirs) = (pool.clone(), clock.clone());
+    let outer = pool.task().name("outer").submit(move || {
+        let (nested, inside) = (inner.clone(), theirs.clone());
+        let handle = nested
+            .task()
+            .name("inner")
+            .submit(move || inside.advance(2 * SECOND));
+        theirs.advance(SECOND);
+        handle.unwrap().join().unwrap();
+    });
+    outer.unwrap().join().unwrap();
+    pool.close();
+    let stats = pool.stats();
+    assert_eq!(stats.completed_task_count, 2);
+    assert_eq!((stats.run_times.count(), stats.wait_times.count()), (2, 2));
+    assert_eq!(stats.run_times.sum(), 5 * SECOND);
+    assert_eq!(stats.wait_times.sum(), SECOND);
+    let named = stats.task_times.iter();
+    let mut named: Vec<_> = named
+        .map(|times| (&*times.name, times.wait_times.sum(), times.run_times.sum()))
+        .collect();
+    named.sort_unstable();
+    assert_eq!(
+        named,
+        [
+            ("inner", SECOND, 2 * SECOND),
+            ("outer", Duration::ZERO, 3 * SECOND)
+        ]
+    );
+}

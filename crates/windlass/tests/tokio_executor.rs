@@ -9,9 +9,10 @@ use tokio::runtime::{Builder, Runtime};
 use windlass::error::RejectionReason;
 use windlass::executors::TokioExecutor;
 use windlass::prelude::*;
+use windlass::shutdown::{PoolEnd, ShutdownPlan};
 use windlass::task::Cancellation;
 use windlass::testing::{Gate, PATIENCE};
-use windlass::{CompletionService, interrupt};
+use windlass::{CompletionService, RunningTask, interrupt};
 
 /// A runtime with one blocking thread.
 fn runtime() -> Runtime {
@@ -153,4 +154,34 @@ fn it_is_found_from_inside_the_runtime_and_works_as_any_other_executor() {
         handle.await.unwrap() + service.completions().next().unwrap().await.unwrap()
     });
     assert_eq!(sum, 42);
+}
+
+/// WL-459
+#[test]
+fn it_lists_the_tasks_that_run_and_a_shutdown_plan_reports_them() {
+    let runtime = runtime();
+    let executor = executor(&runtime);
+    let gate = Gate::new();
+    let held = gate.clone();
+    let task = executor.task().name("held");
+    let running = task.submit(move || held.pass_uninterruptibly()).unwrap();
+    gate.await_waiting(1);
+    let names = |tasks: &[RunningTask]| -> Vec<_> {
+        tasks
+            .iter()
+            .map(|task| task.name.as_deref().map(String::from))
+            .collect()
+    };
+    let held = [Some(String::from("held"))];
+    assert_eq!(names(&executor.running_tasks()), held);
+    let report = ShutdownPlan::new()
+        .pool("tokio", &executor)
+        .drain_for(Duration::ZERO)
+        .wait_for(Duration::ZERO)
+        .run();
+    assert_eq!(report.pools[0].end, PoolEnd::StillRunning);
+    assert_eq!(names(&report.pools[0].still_running), held);
+    gate.open();
+    running.join().unwrap();
+    assert_eq!(executor.await_termination(PATIENCE), Ok(true));
 }

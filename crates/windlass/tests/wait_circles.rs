@@ -16,7 +16,9 @@ use windlass::interrupt;
 use windlass::pool::NestedWaits;
 use windlass::task::{SharedHandle, TaskId, TaskState};
 use windlass::testing::{Gate, until, within_patience};
-use windlass::{ExecutorService, ForkJoinPool, InvokeError, Submit, ThreadPoolExecutor};
+use windlass::{
+    CompletionService, ExecutorService, ForkJoinPool, InvokeError, Submit, ThreadPoolExecutor,
+};
 
 /// The result of a task in a circle: the error of its wait, if it had one.
 type End = Option<ExecutionError>;
@@ -321,6 +323,111 @@ fn cancelling_a_task_of_a_would_be_circle_is_no_report() {
         let second = pool.submit(move || theirs.join().err()).unwrap().share();
         sender.send(second.clone()).unwrap();
         assert!(second.join().unwrap().unwrap().is_cancelled());
+        finish(&pool);
+    });
+}
+
+/// WL-457
+#[test]
+fn a_join_of_a_scope_inside_one_of_its_tasks_is_told() {
+    within_patience("a scope", || {
+        let pool = fixed(2).build().unwrap();
+        let joined = pool.scope(|s| {
+            let task = s.spawn(|| s.join()).unwrap();
+            task.join().unwrap()
+        });
+        let circle = joined.unwrap_err();
+        assert_eq!(circle.deadlock().unwrap().tasks().count(), 1);
+        finish(&pool);
+    });
+}
+
+/// WL-457
+#[test]
+fn two_tasks_of_a_scope_that_join_it_are_told() {
+    within_patience("a scope", || {
+        let pool = fixed(3).build().unwrap();
+        let told = pool.scope(|s| {
+            let tasks = [(); 2].map(|()| s.spawn(|| s.join()).unwrap());
+            let ends = tasks.map(|task| task.join().unwrap());
+            ends.iter().filter(|end| end.is_err()).count()
+        });
+        assert!(told >= 1);
+        finish(&pool);
+    });
+}
+
+/// WL-458
+#[test]
+fn a_take_from_a_service_whose_only_task_waits_for_the_taker_is_told() {
+    within_patience("a service", || {
+        let pool = fixed(2).build().unwrap();
+        let service = Arc::new(CompletionService::new(pool.clone()));
+        let (handles, receives) = mpsc::channel::<SharedHandle<bool>>();
+        let (theirs, meeting) = (Arc::clone(&service), Arc::new(Barrier::new(2)));
+        let here = Arc::clone(&meeting);
+        let taker = pool.submit(move || {
+            here.wait();
+            theirs.take().is_ok()
+        });
+        let taker = taker.unwrap().share();
+        handles.send(taker.clone()).unwrap();
+        service
+            .submit(move || {
+                let taker = receives.recv().unwrap();
+                meeting.wait();
+                taker.join().map(drop)
+            })
+            .unwrap();
+        // The wait of the service's task is told, so that it ends, and the taker gets it.
+        assert!(taker.join().unwrap());
+        finish(&pool);
+    });
+}
+
+/// WL-458: one task that may still end is enough.
+#[test]
+fn a_take_from_a_service_of_which_one_task_can_end_is_not_told() {
+    within_patience("a service", || {
+        let pool = fixed(3).build().unwrap();
+        let service = Arc::new(CompletionService::new(pool.clone()));
+        let gate = Gate::new();
+        let (handles, receives) = mpsc::channel::<SharedHandle<bool>>();
+        let (theirs, held) = (Arc::clone(&service), gate.clone());
+        service.submit(move || held.pass().is_ok()).unwrap();
+        gate.await_waiting(1);
+        let taker = pool.submit(move || {
+            let first = theirs.take();
+            first.unwrap().join().unwrap()
+        });
+        let taker = taker.unwrap().share();
+        handles.send(taker.clone()).unwrap();
+        let waits = service.submit(move || {
+            let taker = receives.recv().unwrap();
+            taker.join().unwrap()
+        });
+        let waits = waits.unwrap();
+        until("it runs", || waits.state() == TaskState::Running);
+        gate.open();
+        assert!(taker.join().unwrap());
+        finish(&pool);
+    });
+}
+
+/// WL-458
+#[test]
+fn an_invocation_of_any_in_a_circle_ends() {
+    within_patience("an invocation", || {
+        let pool = fixed(2).build().unwrap();
+        let (handles, receives) = mpsc::channel::<SharedHandle<bool>>();
+        let inner = pool.clone();
+        let outer = pool.submit(move || {
+            let me = receives.recv().unwrap();
+            inner.invoke_any([move || me.join().unwrap()]).is_err()
+        });
+        let outer = outer.unwrap().share();
+        handles.send(outer.clone()).unwrap();
+        assert!(outer.join().unwrap());
         finish(&pool);
     });
 }

@@ -13,7 +13,10 @@ use crate::interrupt::{self, Interrupted};
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Deadline, Mutex};
-use crate::task::{BatchId, Failure, Handle, Helpers, Task, TaskBuilder, TaskControl, TaskHandle};
+use crate::task::{
+    Batch, Failure, Handle, Helpers, Task, TaskBuilder, TaskControl, TaskHandle, WaitError,
+    wake_waiters,
+};
 
 /// A service that submits tasks to an executor and returns their handles in the order in which the
 /// tasks are done.
@@ -44,7 +47,7 @@ impl<T: Send + 'static, E: RefUnwindSafe> RefUnwindSafe for CompletionService<T,
 
 pub(super) struct Shared<T: Send + 'static> {
     /// The batch of its tasks.
-    batch: BatchId,
+    batch: Batch,
     pub(super) done: Arc<dyn BlockingQueue<TaskHandle<T>>>,
     pub(super) outstanding: Outstanding,
     overflowed: AtomicU64,
@@ -70,12 +73,39 @@ impl<T: Send + 'static> Shared<T> {
             None => self.done.take().map(Some),
             Some(left) => self.done.poll_timeout(left),
         };
-        match Helpers::current(None) {
-            None => wait(deadline),
+        let polled = match Helpers::current(None) {
+            None => wait(deadline)?,
             Some(helpers) => {
-                helpers.wait_any(self.batch, deadline, &|| !self.done.is_empty(), &mut wait)
+                // It has no error for a circle, so a task that it waits for is told.
+                let helpers = helpers.tell_another();
+                let is_ready = || !self.done.is_empty();
+                let polled = helpers.wait_any(&self.batch, deadline, &is_ready, &mut wait);
+                polled.map_err(|error| {
+                    debug_assert!(matches!(error, WaitError::Interrupted), "others are told");
+                    Interrupted
+                })?
             }
+        };
+        Ok(self.taken(polled))
+    }
+
+    /// Returns the task that is done, if there is one now.
+    pub(super) fn poll(&self) -> Option<TaskHandle<T>> {
+        self.taken(self.done.poll())
+    }
+
+    /// Counts a handle that was taken out of the queue.
+    fn taken(&self, handle: Option<TaskHandle<T>>) -> Option<TaskHandle<T>> {
+        if handle.is_some() {
+            self.uncount();
         }
+        handle
+    }
+
+    /// Counts a task that will not end a wait any more.
+    fn uncount(&self) {
+        self.batch.take();
+        wake_waiters();
     }
 }
 
@@ -113,7 +143,7 @@ impl Outstanding {
 impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// Creates a service on top of an executor, with an unbounded queue of results.
     pub fn new(executor: E) -> Self {
-        Self::with_queue(executor, Arc::new(LinkedBlockingQueue::new()))
+        Self::over(executor, Arc::new(LinkedBlockingQueue::new()), Batch::new())
     }
 
     /// Creates a service with this queue of results.
@@ -121,11 +151,16 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// A result that the queue refuses is dropped, and counted in
     /// [`overflowed`](Self::overflowed).
     pub fn with_queue(executor: E, queue: Arc<dyn BlockingQueue<TaskHandle<T>>>) -> Self {
+        // Other services may have the queue too.
+        Self::over(executor, queue, Batch::shared())
+    }
+
+    fn over(executor: E, done: Arc<dyn BlockingQueue<TaskHandle<T>>>, batch: Batch) -> Self {
         Self {
             executor,
             shared: Arc::new(Shared {
-                batch: BatchId::next(),
-                done: queue,
+                batch,
+                done,
                 outstanding: Outstanding::default(),
                 overflowed: AtomicU64::new(0),
                 #[cfg(feature = "stream")]
@@ -171,12 +206,14 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
         let slot = Arc::new(Mutex::new(None));
         self.forward_when_done(&slot, &handle);
         *slot.lock() = Some(handle);
+        self.shared.batch.add();
         if let Err(rejected) = self.executor.execute_task(task) {
             // Emptied, so that the handle is not queued when the caller drops or runs the task. The
             // slot is empty only if the task was done although the executor rejected it: then the
             // handle is already queued.
             let handle = slot.lock().take();
             if let Some(handle) = handle {
+                self.shared.uncount();
                 return Err(rejected.with_handle(handle));
             }
         }
@@ -187,13 +224,14 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// Moves the handle from its slot into the queue when the task is done.
     fn forward_when_done(&self, slot: &Arc<Mutex<Option<TaskHandle<T>>>>, handle: &TaskHandle<T>) {
         let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
-        handle.head().add_to_batch(shared.batch);
+        handle.head().add_to_batch(shared.batch.id());
         handle.on_done(move |_| {
             let handle = slot.lock().take();
             if let Some(handle) = handle {
                 if shared.done.offer(handle).is_err() {
                     shared.overflowed.fetch_add(1, Ordering::Relaxed);
                     shared.outstanding.claim();
+                    shared.uncount();
                 }
                 #[cfg(feature = "stream")]
                 shared.wakers.wake_all();
@@ -213,8 +251,12 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     /// # Deadlocks
     ///
     /// Waits forever if nothing is outstanding and nothing is submitted;
-    /// [`completions`](Self::completions) ends then. A circle of waits through it is not reported: it
-    /// waits for any of several tasks.
+    /// [`completions`](Self::completions) ends then.
+    ///
+    /// If all tasks that it could return wait for the task that calls this, one of their waits returns
+    /// [`Deadlock`](crate::task::ExecutionError::Deadlock), though a task that is submitted later could end this wait too. It is
+    /// not reported if none of these waits can return an error, as another `take`, nor with a
+    /// [queue](Self::with_queue) that others may use.
     pub fn take(&self) -> Result<TaskHandle<T>, Interrupted> {
         self.shared.outstanding.claim();
         let taken = self.shared.take();
@@ -228,7 +270,7 @@ impl<T: Send + 'static, E: Executor> CompletionService<T, E> {
     #[must_use]
     pub fn poll(&self) -> Option<TaskHandle<T>> {
         self.shared.outstanding.claim();
-        let polled = self.shared.done.poll();
+        let polled = self.shared.poll();
         if polled.is_none() {
             self.shared.outstanding.add();
         }

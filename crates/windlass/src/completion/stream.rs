@@ -66,11 +66,11 @@ impl<T: Send + 'static, E> Stream for CompletionStream<'_, T, E> {
             return Poll::Ready(None);
         }
         self.has_claim = true;
-        let mut next = self.shared().done.poll();
+        let mut next = self.shared().poll();
         if next.is_none() {
             // Before the second look: a task that is done after it wakes this stream.
             self.shared().wakers.add(context.waker());
-            next = self.shared().done.poll();
+            next = self.shared().poll();
         }
         match next {
             None => Poll::Pending,

@@ -1,13 +1,15 @@
 //! An executor that runs each task on the thread of its submitter.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::rejected::{RejectedExecution, RejectionReason};
 use super::service::{Executor, ExecutorService};
+use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::Interrupted;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::task::Task;
+use crate::task::{Cancellation, Task};
 use crate::termination::Termination;
 
 /// An executor that runs each task on the thread that submits it, before the submission returns.
@@ -27,6 +29,7 @@ pub struct DirectExecutor {
     /// Twice the number of running tasks, plus one once it is shut down.
     state: AtomicUsize,
     termination: Termination,
+    cancels: Arc<ShutdownCancels>,
 }
 
 const SHUTDOWN: usize = 1;
@@ -67,13 +70,23 @@ impl Executor for DirectExecutor {
         task.run();
         Ok(())
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        Some(Arc::clone(&self.cancels))
+    }
 }
 
 impl ExecutorService for DirectExecutor {
     fn shutdown(&self) {
-        if self.state.fetch_or(SHUTDOWN, Ordering::SeqCst) == 0 {
+        let was_idle = self.state.fetch_or(SHUTDOWN, Ordering::SeqCst) == 0;
+        self.cancels.shut_down(Cancellation::Shutdown);
+        if was_idle {
             self.termination.signal();
         }
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        Some(self.cancels.count())
     }
 
     /// Does the same as [`shutdown`](ExecutorService::shutdown): nothing is ever queued, and what

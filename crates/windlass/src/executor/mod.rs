@@ -7,6 +7,7 @@
 //! | `pool_state` | whether a pool accepts tasks, or has ended |
 //! | `running` | a task that runs, and since when |
 //! | `refusal` | threads that could not be created |
+//! | `shutdown_cancels` | the tasks that a shutdown cancels, suspended futures among them |
 //! | `close_on_drop` | a guard that closes an executor |
 //! | `propagating` | adds the submitter's context to tasks |
 //! | `direct` | runs each task on the submitter's thread |
@@ -26,6 +27,11 @@ mod rejected;
 mod running;
 mod serial;
 mod service;
+#[cfg_attr(
+    not(any(test, feature = "async")),
+    expect(dead_code, reason = "only futures can be suspended")
+)]
+mod shutdown_cancels;
 mod thread_per_task;
 mod time_limit;
 #[cfg(feature = "tokio")]
@@ -45,4 +51,7 @@ pub use tokio::TokioExecutor;
 
 pub(crate) use refusal::{Refusals, to_io_error};
 pub(crate) use service::close;
+pub(crate) use shutdown_cancels::ShutdownCancels;
+#[cfg(feature = "async")]
+pub(crate) use shutdown_cancels::{Registration, Suspend};
 pub(crate) use time_limit::{execute_by, limit_of, run_by};

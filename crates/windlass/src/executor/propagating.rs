@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::rejected::RejectedExecution;
 use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
+use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::Interrupted;
 use crate::task::{LimitOwner, Propagate, Sources, Task, TaskBuilder};
 
@@ -67,6 +68,10 @@ impl<E: Executor> Executor for Propagating<E> {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         self.executor.limit_owner()
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.executor.shutdown_cancels()
+    }
 }
 
 impl<E: ExecutorService> ExecutorService for Propagating<E> {
@@ -96,6 +101,10 @@ impl<E: ExecutorService> ExecutorService for Propagating<E> {
 
     fn completed_count(&self) -> Option<u64> {
         self.executor.completed_count()
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        self.executor.cancelled_by_shutdown()
     }
 
     fn is_terminating(&self) -> bool {

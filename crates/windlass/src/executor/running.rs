@@ -83,24 +83,6 @@ impl RunningTask {
         ))
     }
 
-    /// Pairs the names of an executor's threads with what each of them runs, in the order of the names; last
-    /// come the tasks whose threads have no name, or have ended meanwhile.
-    pub(crate) fn by_thread(
-        names: impl Iterator<Item = Arc<str>>,
-        mut running: Vec<Self>,
-    ) -> Vec<(Option<Arc<str>>, Option<Self>)> {
-        let mut threads: Vec<_> = names
-            .map(|name| {
-                let same = |task: &Self| task.thread.as_ref() == Some(&name);
-                let task = running.iter().position(same).map(|at| running.remove(at));
-                (Some(name), task)
-            })
-            .collect();
-        threads.sort_by(|one, other| one.0.cmp(&other.0));
-        threads.extend(running.into_iter().map(|task| (None, Some(task))));
-        threads
-    }
-
     /// Returns how long it has been running, on the clock of the current thread.
     #[must_use]
     pub fn elapsed(&self) -> Duration {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::rejected::{RejectedExecution, RejectionReason};
 use super::service::Executor;
+use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::ThreadContext;
 use crate::sync::Mutex;
 use crate::task::{
@@ -145,6 +146,10 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         self.0.executor.limit_owner()
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.0.executor.shutdown_cancels()
+    }
 }
 
 impl<E: Executor + 'static> Inner<E> {
@@ -223,9 +228,7 @@ impl<E: Executor + 'static> Inner<E> {
             return ran_inline;
         };
         if rejected.reason() == RejectionReason::Shutdown {
-            for task in self.take_queued(number) {
-                task.abandon(Cancellation::Shutdown);
-            }
+            self.cancel_for_shutdown(self.take_queued(number));
             return false;
         }
         // Under a new number, so that the drop of the rejected runner has no effect.
@@ -235,6 +238,16 @@ impl<E: Executor + 'static> Inner<E> {
             state.new_runner();
         }
         is_mine
+    }
+
+    /// Cancels tasks that the other executor no longer runs, and has it count them.
+    fn cancel_for_shutdown(&self, tasks: VecDeque<Task>) {
+        if let Some(cancels) = self.executor.shutdown_cancels() {
+            cancels.add_tasks(tasks.iter());
+        }
+        for task in tasks {
+            task.abandon(Cancellation::Shutdown);
+        }
     }
 }
 

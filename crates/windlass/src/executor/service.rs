@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::rejected::RejectedExecution;
 use super::running::RunningTask;
+use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::{self, Interrupted};
 use crate::task::{LimitOwner, Task, TaskBuilder};
 
@@ -54,12 +55,35 @@ pub trait Executor: Send + Sync {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         None
     }
+
+    /// Returns where futures are registered, so that a shutdown finds those that are suspended.
+    #[doc(hidden)]
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        None
+    }
 }
 
 /// An executor that can be shut down.
 ///
 /// It has three states: it runs; after a shutdown it accepts no more tasks and finishes the accepted
 /// ones; when all of them have ended, it is terminated.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::prelude::*;
+///
+/// fn end(service: &dyn ExecutorService) -> usize {
+///     service.shutdown();
+///     if service.await_termination(Duration::from_secs(10)) == Ok(true) {
+///         return 0;
+///     }
+///     service.shutdown_now().len() // dropped, which cancels them
+/// }
+///
+/// let pool = executors::fixed_thread_pool(1).unwrap();
+/// pool.execute(|| ()).unwrap();
+/// assert_eq!(end(&pool), 0);
+/// ```
 pub trait ExecutorService: Executor {
     /// Stops accepting tasks; accepted tasks still run. Does not wait.
     fn shutdown(&self);
@@ -95,6 +119,16 @@ pub trait ExecutorService: Executor {
 
     /// Returns how many tasks have run and ended; `None` for an executor that does not count them.
     fn completed_count(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns how many accepted tasks its shutdown has cancelled; `None` for an executor that does not
+    /// count them.
+    ///
+    /// Those are tasks that neither run after a shutdown nor are returned by
+    /// [`shutdown_now`](Self::shutdown_now): periodic and delayed ones, as the executor is set to, and futures that are
+    /// suspended. Their handles have the reason.
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
         None
     }
 
@@ -150,6 +184,9 @@ macro_rules! forward {
             fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
                 (**self).limit_owner()
             }
+            fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+                (**self).shutdown_cancels()
+            }
         }
 
         impl<E: ExecutorService + ?Sized> ExecutorService for $pointer {
@@ -173,6 +210,9 @@ macro_rules! forward {
             }
             fn completed_count(&self) -> Option<u64> {
                 (**self).completed_count()
+            }
+            fn cancelled_by_shutdown(&self) -> Option<u64> {
+                (**self).cancelled_by_shutdown()
             }
             fn is_terminating(&self) -> bool {
                 (**self).is_terminating()

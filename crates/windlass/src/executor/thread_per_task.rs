@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::rejected::{RejectedExecution, RejectionReason};
 use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
+use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::{Interrupted, ThreadContext};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, thread};
@@ -40,6 +41,7 @@ struct Shared {
     state: Mutex<State>,
     termination: Termination,
     clock: Clock,
+    cancels: Arc<ShutdownCancels>,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +50,8 @@ struct State {
     stopping: bool,
     live: Vec<Entry>,
     next_id: u64,
+    /// How many tasks have run and ended.
+    completed: u64,
 }
 
 /// A task that runs or is about to, and its thread once that runs. It has an id of its own, since a
@@ -190,6 +194,7 @@ impl Shared {
             me.set_interrupted();
         }
         let ended = catch(|| self.clock.enter(|| task.run()));
+        self.state.lock().completed += 1;
         self.unregister(id);
         // From now on `shutdown_now` does not interrupt this thread.
         me.take_interrupt();
@@ -295,6 +300,10 @@ impl Executor for ThreadPerTaskExecutor {
             }
         }
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        Some(Arc::clone(&self.shared.cancels))
+    }
 }
 
 impl ExecutorService for ThreadPerTaskExecutor {
@@ -304,6 +313,7 @@ impl ExecutorService for ThreadPerTaskExecutor {
             state.shutdown = true;
             state.live.is_empty()
         };
+        self.shared.cancels.shut_down(Cancellation::Shutdown);
         if idle {
             self.shared.termination.signal();
         }
@@ -320,6 +330,14 @@ impl ExecutorService for ThreadPerTaskExecutor {
         let state = self.shared.state.lock();
         let running = state.live.iter().filter_map(|entry| entry.running.clone());
         running.collect()
+    }
+
+    fn completed_count(&self) -> Option<u64> {
+        Some(self.shared.state.lock().completed)
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        Some(self.shared.cancels.count())
     }
 
     fn is_shutdown(&self) -> bool {

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
 use super::rejected::RejectedExecution;
+use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
+use super::shutdown_cancels::ShutdownCancels;
 use super::thread_per_task::ThreadPerTaskExecutor;
 use crate::interrupt::Interrupted;
 use crate::task::{Failure, Task};
@@ -76,6 +79,10 @@ impl Executor for TokioExecutor {
     fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
         self.0.execute_task(task)
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.0.shutdown_cancels()
+    }
 }
 
 impl ExecutorService for TokioExecutor {
@@ -87,6 +94,18 @@ impl ExecutorService for TokioExecutor {
         let unstarted = self.0.stop_and_take_unstarted();
         self.0.shutdown();
         unstarted
+    }
+
+    fn running_tasks(&self) -> Vec<RunningTask> {
+        self.0.running_tasks()
+    }
+
+    fn completed_count(&self) -> Option<u64> {
+        self.0.completed_count()
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        self.0.cancelled_by_shutdown()
     }
 
     fn is_shutdown(&self) -> bool {

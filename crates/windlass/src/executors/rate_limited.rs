@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::executor::{
-    Executor, ExecutorService, RejectedExecution, RejectionReason, RunningTask, limit_of,
+    Executor, ExecutorService, RejectedExecution, RejectionReason, RunningTask, ShutdownCancels,
+    limit_of,
 };
 use crate::interrupt::Interrupted;
 use crate::scheduled::{Schedule, ScheduledExecutorService};
@@ -245,6 +246,10 @@ impl<E: Executor + 'static> Executor for RateLimited<E> {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         self.0.executor.limit_owner()
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.0.executor.shutdown_cancels()
+    }
 }
 
 impl<E> State<E> {
@@ -395,8 +400,7 @@ impl<E: Executor + 'static> Inner<E> {
     fn run_release(self: &Arc<Self>, number: u64) {
         loop {
             match self.next_release(number) {
-                // The submission has returned already; the handle is cancelled if this is rejected.
-                Release::Pass(task) => ignore_panic(|| drop(self.executor.execute_task(task))),
+                Release::Pass(task) => ignore_panic(|| self.pass(task)),
                 Release::WaitFor(delay, next) => {
                     if let Excess::Delay(run_after) = &self.excess {
                         // If it is rejected, its drop cancels the tasks.
@@ -411,6 +415,23 @@ impl<E: Executor + 'static> Inner<E> {
                     return;
                 }
             }
+        }
+    }
+
+    /// Passes on a task whose submission has returned; its handle is cancelled if it is rejected.
+    fn pass(&self, task: Task) {
+        let Err(rejected) = self.executor.execute_task(task) else {
+            return;
+        };
+        if rejected.is_shutdown() {
+            self.count_cancelled([rejected.task()]);
+        }
+    }
+
+    /// Has the other executor count tasks that are about to be cancelled by a shutdown.
+    fn count_cancelled<'a>(&self, tasks: impl IntoIterator<Item = &'a Task>) {
+        if let Some(cancels) = self.executor.shutdown_cancels() {
+            cancels.add_tasks(tasks.into_iter());
         }
     }
 
@@ -478,6 +499,7 @@ impl<E: Executor + 'static> Drop for PendingRelease<E> {
             return;
         };
         let GivenUp { delayed, shutdown } = inner.take_delayed(self.number);
+        inner.count_cancelled(&delayed);
         for task in delayed {
             ignore_panic(|| task.abandon(Cancellation::Shutdown));
         }
@@ -535,6 +557,10 @@ impl<E: ExecutorService + 'static> ExecutorService for RateLimited<E> {
 
     fn completed_count(&self) -> Option<u64> {
         self.0.executor.completed_count()
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        self.0.executor.cancelled_by_shutdown()
     }
 }
 

@@ -4,7 +4,8 @@
 //! a long one. Otherwise the worker is replaced while it waits. If the pool is
 //! [stalled](super::state::Census::is_stalled), because all workers wait and none can be started, each
 //! waiting thread runs what it waits for, wherever in the pool that is queued. The thread is registered
-//! with the pool, which unparks it when it stalls.
+//! with the pool, which unparks it when it stalls. A thread of another executor finds the pool by the
+//! waits of its threads, and is woken by [`wake_waiters`](crate::task::wake_waiters).
 
 use std::sync::Arc;
 
@@ -14,8 +15,25 @@ use super::shared::Shared;
 use crate::interrupt::ThreadContext;
 use crate::task::{Helped, WaitHelper, Wanted, run_in_place};
 
-/// The helper of threads that are workers or guests of fork-join pools.
-pub(super) struct Assist;
+/// The helper of a thread that is a worker or a guest of a pool.
+pub(super) struct Assist {
+    pool: Arc<Shared>,
+    /// Runs what is wanted on a thread that has no part in the pool, if no worker would; returns whether it
+    /// has. A function pointer, so that this file does not depend on `helper`.
+    run_on_stranger: fn(&Arc<Shared>, Wanted) -> bool,
+}
+
+impl Assist {
+    pub(super) fn new(
+        pool: &Arc<Shared>,
+        run_on_stranger: fn(&Arc<Shared>, Wanted) -> bool,
+    ) -> Self {
+        Self {
+            pool: Arc::clone(pool),
+            run_on_stranger,
+        }
+    }
+}
 
 impl WaitHelper for Assist {
     fn help(&self, wanted: Wanted) -> Helped {
@@ -28,8 +46,23 @@ impl WaitHelper for Assist {
         if ran { Helped::Ran } else { Helped::Nothing }
     }
 
+    fn help_stranger(&self, wanted: Wanted) -> Helped {
+        if !self.is_stalled() {
+            return Helped::Nothing;
+        }
+        if (self.run_on_stranger)(&self.pool, wanted) {
+            Helped::Ran
+        } else {
+            Helped::Nothing
+        }
+    }
+
     fn executor(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+        Arc::as_ptr(&self.pool).addr()
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.pool.is_stalled_with_work(&self.pool.lock())
     }
 
     fn finds_newest_first(&self) -> bool {

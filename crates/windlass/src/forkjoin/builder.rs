@@ -11,7 +11,7 @@ use super::shared::{Config, PoolHooks, Shared, UncaughtHandler};
 use super::worker;
 use crate::hooks::Hooks;
 use crate::sync::arc_dyn;
-use crate::task::{Failure, Prepare, Propagate, Sources, TaskBuilder};
+use crate::task::{Failure, Prepare, Propagate, Sources, TaskBuilder, with_limits};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 use crate::times::Times;
 
@@ -45,6 +45,8 @@ pub struct Builder {
     sources: Sources,
     spares: usize,
     times: Times,
+    /// The limits of all tasks, if there are any.
+    limits: Option<TaskBuilder>,
 }
 
 impl Builder {
@@ -61,6 +63,7 @@ impl Builder {
             sources: Sources::default(),
             spares: DEFAULT_SPARES,
             times: Times::default(),
+            limits: None,
         }
     }
 
@@ -125,6 +128,31 @@ impl Builder {
     /// [`Propagate`].
     pub fn propagate(mut self, source: impl Propagate + 'static) -> Self {
         self.sources.add(source);
+        self
+    }
+
+    /// Sets how long each submitted closure may wait to be started, unless its submission says
+    /// otherwise; see [`Submission::queue_limit`](crate::Submission::queue_limit). It does not apply to forked tasks,
+    /// nor to the closures of `join` and `scope`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass::forkjoin::ForkJoinPool;
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = ForkJoinPool::builder().queue_limit(Duration::from_secs(60)).build().unwrap();
+    /// assert_eq!(pool.submit(|| "in time").unwrap().join().unwrap(), "in time");
+    /// assert_eq!(pool.stats().expired_task_count, 0);
+    /// ```
+    pub fn queue_limit(mut self, limit: Duration) -> Self {
+        self.limits = Some(self.limits.unwrap_or_default().queue_limit(limit));
+        self
+    }
+
+    /// Sets how long a run of each submitted closure may take, unless its submission says otherwise;
+    /// see [`Submission::run_limit`](crate::Submission::run_limit). It does not apply to forked tasks.
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.limits = Some(self.limits.unwrap_or_default().run_limit(limit));
         self
     }
 
@@ -206,6 +234,10 @@ impl Builder {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),
         };
+        let mut prepare = self.sources.after(self.prepare);
+        if let Some(limits) = self.limits {
+            prepare = Some(with_limits(limits, prepare));
+        }
         let config = Config {
             name,
             order: self.order,
@@ -214,7 +246,7 @@ impl Builder {
             factory,
             uncaught: self.uncaught,
             hooks: self.hooks,
-            prepare: self.sources.after(self.prepare),
+            prepare,
             sources: self.sources,
             times: self.times,
             run_worker: worker::run,

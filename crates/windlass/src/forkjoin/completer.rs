@@ -24,7 +24,7 @@ use crate::sync::atomic::{AtomicI32, Ordering};
 use crate::task::{
     Awaitable, CancelMode, Cancellation, ExecutionError, Failure, FutureTask, Handle, Head, Helped,
     ReadingHandle, Ref, SharedHandle, Task, TaskControl, TaskId, Untyped, WaitError, WaitHelper,
-    Wanted, handle_methods, reading_handle_methods, run_in_place,
+    Wanted, handle_methods, reading_handle_methods,
 };
 use crate::unwind::{catch, discard};
 
@@ -381,11 +381,7 @@ impl WaitHelper for Node {
                 helped = Helped::Ran;
                 match local {
                     Some(local) => local.run_awaited(work),
-                    None => run_in_place(work.to_name(), || {
-                        Local::while_running(|| {
-                            pool.shared().as_helper(|local| local.run(work));
-                        });
-                    }),
+                    None => pool.shared().run_on_outsider(work),
                 }
             }
         });

@@ -50,15 +50,17 @@ impl DueTasks {
         match submitted {
             Ok(Accepted::ByWorkers) => {}
             Ok(Accepted::WithoutWorkers) => self.0.run_submissions(),
-            Err(refused) => Self::cancel(refused),
+            Err(refused) => self.cancel(refused),
         }
     }
 
-    fn cancel(refused: Refused) {
+    fn cancel(&self, refused: Refused) {
         let reason = refused.cancellation();
         if let Some(task) = refused.work.into_task() {
             ignore_panic(|| {
-                task.cancel(reason);
+                let cancelled = task.cancel(reason);
+                let cancels = &self.0.cancels;
+                cancels.add_if(cancelled && reason == Cancellation::Shutdown);
                 task.abandon(reason);
             });
         }

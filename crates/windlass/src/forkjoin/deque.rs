@@ -296,6 +296,21 @@ impl<T: Send + DequeItem> Deque<T> {
         }
     }
 
+    /// Returns whether the newest value is a join job.
+    #[inline]
+    pub(super) fn newest_is_join_job(&self) -> bool {
+        let inner = &*self.inner;
+        if inner.has_overflow() {
+            return inner.with_overflow(|list| list.back().is_some_and(T::is_join_job));
+        }
+        let newest = inner.bottom.load(Ordering::Relaxed).wrapping_sub(1);
+        let slot = inner.slot(newest);
+        slot.is_some_and(|slot| {
+            // The position too: a slot that a thief has emptied may have a value of an earlier lap.
+            slot.state.load(Ordering::Relaxed) == tagged(newest, FULL_JOIN_JOB)
+        })
+    }
+
     /// Pops the newest value, whatever the order.
     #[inline]
     pub(super) fn pop_newest(&self) -> Option<T> {

@@ -19,10 +19,10 @@ use super::state::RunState;
 use super::stats::ForkJoinStats;
 use super::task::{self, RecursiveTask, forkable};
 use super::timer_service::PoolTimers;
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask, ShutdownCancels};
 use crate::interrupt::Interrupted;
 use crate::sync::Deadline;
-use crate::task::{Task, TaskBuilder};
+use crate::task::{LimitOwner, Task, TaskBuilder};
 use crate::unwind::ignore_panic;
 
 /// A work-stealing pool, for tasks that split themselves.
@@ -403,8 +403,23 @@ impl Executor for ForkJoinPool {
     fn prepare(&self, task: TaskBuilder) -> TaskBuilder {
         match &self.shared().config.prepare {
             None => task,
-            Some(prepare) => prepare(task),
+            Some(prepare) => {
+                let task = prepare(task);
+                if task.has_limits() {
+                    task.limit_owner(self.limit_owner())
+                } else {
+                    task
+                }
+            }
         }
+    }
+
+    fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+        Some(Arc::clone(&self.shared().limits) as _)
+    }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        Some(Arc::clone(&self.shared().cancels))
     }
 }
 
@@ -449,6 +464,14 @@ impl ExecutorService for ForkJoinPool {
     fn completed_count(&self) -> Option<u64> {
         let tasks = self.shared().roster.task_counts();
         Some(tasks.completed + tasks.failed)
+    }
+
+    /// Returns how many delayed and periodic tasks and suspended futures were cancelled; not tasks that
+    /// running ones have forked after [`shutdown_now`](ExecutorService::shutdown_now).
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        let timers = self.shared().timers.get();
+        let timed = timers.map_or(0, |timers| timers.cancelled_by_shutdown());
+        Some(timed + self.shared().cancels.count())
     }
 
     /// Waits for termination. On the common pool it waits for quiescence and returns false.

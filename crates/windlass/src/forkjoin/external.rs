@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::context::{Erased, erased};
 use super::job::{StackJob, WaiterId, Work};
 use super::latch::{Latch, Registered};
-use super::local::Local;
 use super::shared::Shared;
 use crate::interrupt::ThreadContext;
 use crate::sync::Deadline;
+use crate::task::while_waiting_elsewhere;
 
 impl Shared {
     /// Runs the closure on a worker while the current thread waits; on the current thread if the pool
@@ -62,12 +62,13 @@ impl Shared {
     /// If no worker would, the thread runs the work of `waiter` itself.
     pub(super) fn wait_outside(self: &Arc<Self>, latch: &Latch, waiter: WaiterId) {
         let me = ThreadContext::current();
-        let wait = || {
+        let mut wait = |enter: &dyn Fn()| {
             while !latch.is_set() {
+                enter();
                 match self.take_if_stalled(None, |work| work.is_for(waiter)) {
                     Some(own) => {
                         self.lock().caller_runs += 1;
-                        Local::while_running(|| self.as_helper(|local| local.run(own)));
+                        self.run_on_outsider(own);
                     }
                     None if latch.register(&me) == Registered::Awaited => {
                         let _ = me.park_uninterruptibly(Deadline::Never);
@@ -77,6 +78,6 @@ impl Shared {
             }
         };
         // A worker of another pool counts as blocked in that pool while it waits here.
-        self.as_waiter(&me, || Local::while_blocked(wait));
+        self.as_waiter(&me, || while_waiting_elsewhere(&mut wait));
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::assist::Assist;
 use super::deque::Deque;
+use super::job::Work;
 use super::local::Local;
 use super::roster::WorkerInfo;
 use super::shared::Shared;
-use crate::task::with_wait_helper;
+use crate::task::{Wanted, run_in_place, with_wait_helper};
 use crate::unwind::catch;
 
 impl Shared {
@@ -23,7 +24,7 @@ impl Shared {
         worker.set_thread();
         self.roster.add(&worker);
         let local = Local::helper(self, &worker, deque);
-        let ended = with_wait_helper(Arc::new(Assist), || {
+        let ended = with_wait_helper(self.assist(), || {
             local.enter(|| {
                 let ended = catch(|| f(&local));
                 while let Some(own) = local.deque.pop() {
@@ -37,6 +38,42 @@ impl Shared {
         state.helpers -= 1;
         self.try_terminate(state);
         ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    }
+
+    /// Creates the helper of a thread that is a worker or a guest of the pool.
+    pub(super) fn assist(self: &Arc<Self>) -> Arc<Assist> {
+        Arc::new(Assist::new(self, Self::run_if_stalled))
+    }
+
+    /// Runs what the current thread, which has no part in the pool, waits for, if it is queued and no worker
+    /// would run it; returns whether it has.
+    fn run_if_stalled(self: &Arc<Self>, wanted: Wanted) -> bool {
+        self.while_open(|| {
+            let taken = self.take_if_stalled(None, |work| work.is_wanted(wanted));
+            taken.map(|work| self.run_on_outsider(work)).is_some()
+        })
+    }
+
+    /// Runs work that the current thread, which has no part in the pool, waits for, and has taken.
+    pub(super) fn run_on_outsider(self: &Arc<Self>, work: Work) {
+        run_in_place(work.to_name(), || {
+            Local::while_running(|| self.as_helper(|local| local.run(work)));
+        });
+    }
+
+    /// Runs `f`, which may take work out of the pool and run it; the pool does not terminate in between.
+    fn while_open<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Shared);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let mut state = self.0.lock();
+                state.helpers -= 1;
+                self.0.try_terminate(state);
+            }
+        }
+        self.lock().helpers += 1;
+        let _end = End(self);
+        f()
     }
 
     /// Runs submissions on the current thread until there are none.

@@ -5,10 +5,11 @@
 //!
 //! The worker takes a shared job back if it is still in its deque, at any position. If a thief has taken
 //! it, the worker *leapfrogs*: it steals from that thief, and only jobs of joins that the thief has
-//! entered since. Those are parts of the job that the worker waits for. If there is none, another worker
-//! replaces it while it sleeps, until the job is done or the thief has entered a further join. It never
-//! runs unrelated work, not even its own. What the thief has forked, spawned or submitted is unrelated:
-//! nothing guarantees that it ends before the job does.
+//! entered since. Those are parts of the job that the worker waits for. If there is none, it yields for a
+//! while, since the rest of the job is mostly short. Then another worker replaces it while it sleeps, until
+//! the job is done or the thief has entered a further join. It never runs unrelated work, not even its
+//! own. What the thief has forked, spawned or submitted is unrelated: nothing guarantees that it ends
+//! before the job does.
 
 #![expect(
     unsafe_code,
@@ -25,6 +26,7 @@ use super::latch::Registered;
 use super::local::Local;
 use super::shared::Shared;
 use super::sleep::Sleep;
+use crate::sync::yield_until;
 use crate::unwind::{catch, discard, discard_payload};
 
 /// Runs both closures on a worker of the pool and returns both results.
@@ -225,7 +227,8 @@ where
         return Awaited::TakenBack;
     }
     while !job.latch().is_set() {
-        if !leapfrog(local, || job.thief().filter(|_| !job.latch().is_set())) {
+        let has_run = leapfrog(local, || job.thief().filter(|_| !job.latch().is_set()));
+        if !has_run && !yield_until_news(local, job) {
             sleep_until_news(local, job);
         }
     }
@@ -234,6 +237,25 @@ where
     } else {
         Awaited::Done
     }
+}
+
+/// Yields until the job is done, its thief is known, or the thief has entered a further join, but not for
+/// long; returns whether there is news.
+///
+/// A sleeping joiner is replaced. At the end of a parallel loop the worker that replaces it comes too late:
+/// it would be started, find nothing, and retire.
+fn yield_until_news<F, R>(local: &Local, job: &StackJob<F, R>) -> bool
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let thief = job.thief();
+    let workers = local.shared.roster.snapshot();
+    let runner = thief.and_then(|thief| workers.by_index(thief));
+    yield_until(|| {
+        let has_job = runner.is_some_and(|runner| runner.stealer.has_join_job());
+        has_job || job.latch().is_set() || job.thief() != thief
+    })
 }
 
 /// Sleeps until the job is done, its thief is known, or the thief has entered a further join.

@@ -224,11 +224,13 @@ impl Local {
     #[inline(never)]
     fn offer_first_join_job(&self, job: StackJobRef) {
         let jobs = &self.private_jobs;
-        let may_keep = jobs.are_joins_short() && !self.deque.is_empty();
-        if may_keep && !self.worker.is_asked() {
+        let is_asked = self.worker.is_asked();
+        if !is_asked && jobs.are_joins_short() && self.deque.newest_is_join_job() {
             return jobs.push(job);
         }
-        self.share_private();
+        if is_asked {
+            self.share_private();
+        }
         self.push(Work::Job(job.share()));
     }
 
@@ -479,6 +481,9 @@ impl Local {
                 ignore_panic(|| task.abandon(Cancellation::Shutdown));
             }
             Work::Task(task, _) => {
+                if self.private_jobs.are_joins_short() {
+                    self.begin_unrelated();
+                }
                 // Clears an interrupt of the preceding task; one of `shutdown_now` stays pending.
                 if self.context.take_interrupt() {
                     self.interrupt_if_stopping();

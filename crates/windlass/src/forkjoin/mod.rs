@@ -23,7 +23,7 @@
 //
 // | row | files |
 // |---|---|
-// | units of work | `latch`, `deque`, `timer_service`, `task_counts`: nothing of this module; `job`: a task, or a job on a stack; `private_jobs`: those that their worker keeps to itself |
+// | units of work | `latch`, `deque`, `timer_service`, `task_counts`, `limits`: nothing of this module; `job`: a task, or a job on a stack; `private_jobs`: those that their worker keeps to itself |
 // | data of a pool | `roster`: the workers that thieves see; `injector`: work from outside; `state`: what is under the lock; `sleep`: the sleep and wake protocol; `shared`: all of it together |
 // | workers come and go | `quiescence`: is all work done, and is that the end; `spawn`: wake, start, replace, retire |
 // | a thread takes part | `local`: the worker's own side, run, push, steal; `assist`: waits for what is queued; `help_quiesce`: waits for the others; `helper`: threads from outside that run work; `worker`: the run loop |
@@ -55,6 +55,7 @@ mod injector;
 mod job;
 mod join;
 mod latch;
+mod limits;
 mod local;
 #[cfg(test)]
 mod models;

@@ -1,7 +1,7 @@
 //! What a monitor reads and asks of a fork-join pool, without keeping it alive.
 
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::executor::ForkJoinPool;
 use super::parallelism::{ParallelismError, check};
@@ -9,7 +9,8 @@ use super::shared::Shared;
 use super::state::RunState;
 use super::stats::ForkJoinStats;
 use crate::executor::RunningTask;
-use crate::times::TaskRecord;
+use crate::task::nanos;
+use crate::times::{TaskRecord, TaskTimes};
 
 /// A reference to a pool that does not keep it from ending.
 #[derive(Debug, Clone)]
@@ -44,24 +45,37 @@ impl WeakForkJoin {
 
 impl ObservedForkJoin {
     pub(crate) fn stats(&self) -> ForkJoinStats {
-        self.shared.stats_with_times()
+        self.shared.stats_with_all_times()
+    }
+
+    pub(crate) fn task_times(&self) -> Vec<TaskTimes> {
+        self.shared.task_times()
     }
 
     pub(crate) fn now(&self) -> Instant {
         self.shared.clock.now()
     }
 
-    pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
-        self.shared.running_tasks()
+    pub(crate) fn running_times(&self) -> Vec<Duration> {
+        self.shared.running_times()
     }
 
-    /// Returns the names of the threads and what each of them runs.
-    pub(crate) fn threads(&self) -> Vec<(Option<Arc<str>>, Option<RunningTask>)> {
-        let running = self.running_tasks();
+    /// Returns the workers, and the threads from outside that run a task: their numbers, the names of their
+    /// threads, and what each of them runs.
+    pub(crate) fn threads(&self) -> Vec<(u64, Option<Arc<str>>, Option<RunningTask>)> {
+        let now = nanos(self.now());
         let workers = self.shared.roster.snapshot();
-        let names = workers.iter().filter(|worker| worker.is_worker());
-        let names = names.filter_map(|worker| worker.thread_name().map(Arc::from));
-        RunningTask::by_thread(names, running)
+        let threads = workers.iter().filter_map(|worker| {
+            let name = worker.thread_name();
+            let task = RunningTask::of(&worker.activity, now, name);
+            let is_shown = worker.is_worker() || task.is_some();
+            is_shown.then(|| (worker.index as u64, name.map(Arc::from), task))
+        });
+        let mut threads: Vec<_> = threads.collect();
+        // Those that begin from now on have an exact time.
+        self.shared.tracker.run.time_all(now);
+        threads.sort_by(|one, other| (&one.1, one.0).cmp(&(&other.1, other.0)));
+        threads
     }
 
     /// Returns the slow and the failed tasks since the last call.

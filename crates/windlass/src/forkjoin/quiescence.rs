@@ -4,7 +4,7 @@ use super::shared::Shared;
 use super::state::{RunState, State};
 use crate::interrupt::ThreadContext;
 use crate::sync::{Deadline, MutexGuard};
-use crate::task::Failure;
+use crate::task::{Cancellation, Failure};
 use crate::unwind::catch;
 use crate::waiting::{WaitOutcome, Wakeup, wait};
 
@@ -46,6 +46,8 @@ impl Shared {
             sleeper.unpark();
         }
         if is_terminated {
+            // Not at the shutdown: until now its own tasks could wake them.
+            self.cancels.shut_down(Cancellation::Shutdown);
             if let Some(hooks) = &self.config.hooks {
                 if let Err(payload) = catch(|| hooks.hooks.terminated()) {
                     self.report(Failure::from_panic(payload));

@@ -25,10 +25,14 @@ pub(super) struct Roster {
 
 struct Listed {
     workers: Arc<Workers>,
-    /// The steals of workers that are no longer listed.
-    retired_steals: u64,
-    /// The tasks of workers that are no longer listed.
-    retired_tasks: TaskCounts,
+    retired: Retired,
+}
+
+/// What workers have done that are no longer listed.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Retired {
+    pub(super) steals: u64,
+    pub(super) tasks: TaskCounts,
 }
 
 impl Roster {
@@ -36,8 +40,7 @@ impl Roster {
         Self {
             listed: Mutex::new(Listed {
                 workers: Arc::new(Workers(Vec::new())),
-                retired_steals: 0,
-                retired_tasks: TaskCounts::default(),
+                retired: Retired::default(),
             }),
             epoch: AtomicUsize::new(0),
         }
@@ -46,6 +49,12 @@ impl Roster {
     /// Returns the workers that are listed now.
     pub(super) fn snapshot(&self) -> Arc<Workers> {
         Arc::clone(&self.listed.lock().workers)
+    }
+
+    /// Returns the workers that are listed now, and what those have done that are not.
+    pub(super) fn snapshot_with_retired(&self) -> (Arc<Workers>, Retired) {
+        let listed = self.listed.lock();
+        (Arc::clone(&listed.workers), listed.retired)
     }
 
     /// Returns how often the list was replaced. A snapshot that is taken afterwards is at least as new.
@@ -68,8 +77,8 @@ impl Roster {
         let mut workers = listed.workers.0.clone();
         workers.retain(|other| !Arc::ptr_eq(other, worker));
         self.replace(&mut listed, workers);
-        listed.retired_steals += worker.steals();
-        listed.retired_tasks = listed.retired_tasks.plus(worker.tasks.get());
+        listed.retired.steals += worker.steals();
+        listed.retired.tasks = listed.retired.tasks.plus(worker.tasks.get());
     }
 
     fn replace(&self, listed: &mut Listed, workers: Vec<Arc<WorkerInfo>>) {
@@ -77,18 +86,11 @@ impl Roster {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns how much work was run by another thread than the one that forked or submitted it.
-    pub(super) fn steal_count(&self) -> u64 {
-        let listed = self.listed.lock();
-        let steals = listed.workers.0.iter().map(|worker| worker.steals());
-        listed.retired_steals + steals.sum::<u64>()
-    }
-
     /// Returns how many tasks the workers have run.
     pub(super) fn task_counts(&self) -> TaskCounts {
         let listed = self.listed.lock();
         let counts = listed.workers.0.iter().map(|worker| worker.tasks.get());
-        counts.fold(listed.retired_tasks, TaskCounts::plus)
+        counts.fold(listed.retired.tasks, TaskCounts::plus)
     }
 
     /// Returns whether the oldest work of this worker is a join job; a hint.

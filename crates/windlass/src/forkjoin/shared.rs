@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use super::deque::{Deque, LocalOrder};
 use super::job::{WaiterId, Work};
+use super::limits::LimitCounts;
 use super::roster::{Roster, WorkerInfo};
 use super::sleep::Sleep;
 use super::state::{self, Census, RunState, State};
 use super::timer_service::PoolTimers;
-use crate::executor::{Refusals, RejectedExecution, RejectionReason, to_io_error};
+use crate::executor::{Refusals, RejectedExecution, RejectionReason, ShutdownCancels, to_io_error};
 use crate::hooks::Hooks;
 use crate::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
@@ -75,6 +76,10 @@ pub(super) struct Shared {
     /// The threads that could not be created.
     pub(super) refusals: Refusals,
     pub(super) clock: Clock,
+    /// The tasks whose time was up.
+    pub(super) limits: Arc<LimitCounts>,
+    /// What the shutdown cancels.
+    pub(super) cancels: Arc<ShutdownCancels>,
     /// The timers, if a task was ever scheduled.
     pub(super) timers: OnceLock<Box<dyn PoolTimers>>,
 }
@@ -139,6 +144,8 @@ impl Shared {
             termination: Termination::default(),
             refusals: Refusals::default(),
             clock: Clock::current(),
+            limits: Arc::new(LimitCounts::new()),
+            cancels: Arc::default(),
             timers: OnceLock::new(),
         })
     }
@@ -166,6 +173,11 @@ impl Shared {
     /// Returns whether no worker runs or searches work; one that is being started counts as one.
     pub(super) fn is_stalled(&self) -> bool {
         self.lock().census.is_stalled()
+    }
+
+    /// Returns whether it is [stalled](Self::is_stalled), and work is queued.
+    pub(super) fn is_stalled_with_work(&self, state: &State) -> bool {
+        state.census.is_stalled() && (!state.injector.is_empty() || self.roster.has_queued())
     }
 
     /// Queues work from outside, and wakes no worker; returns it if the pool is shut down.

@@ -48,6 +48,7 @@ impl Shared {
         if let Some(timers) = self.timers.get() {
             timers.pool_stopped();
         }
+        self.cancels.shut_down(Cancellation::Shutdown);
         self.try_terminate(self.lock());
         tasks
     }

@@ -9,7 +9,7 @@ use super::shared::{Refused, Shared};
 use super::state::State;
 use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::task::{Cancellation, Failure, TaskId};
+use crate::task::{Cancellation, Failure, TaskId, wake_waiters};
 use crate::thread_factory::ThreadBody;
 use crate::unwind::{catch, ignore_panic};
 
@@ -55,13 +55,15 @@ impl Shared {
         } else if state.may_start_worker() {
             return self.start_worker(state, own);
         } else {
-            Self::wake_waiters_if_stalled(state);
+            self.wake_waiters_if_stalled(state);
         }
         Ok(())
     }
 
-    /// Wakes the threads that wait for work of the pool, if only they can run it.
-    fn wake_waiters_if_stalled(state: MutexGuard<'_, State>) {
+    /// Wakes the threads that wait for work of the pool, if only they can run it: those that are registered
+    /// with it, and those of other executors.
+    fn wake_waiters_if_stalled(&self, state: MutexGuard<'_, State>) {
+        let has_work = self.is_stalled_with_work(&state);
         let waiters = if state.census.is_stalled() {
             state.waiters.clone()
         } else {
@@ -69,6 +71,9 @@ impl Shared {
         };
         drop(state);
         waiters.iter().for_each(|waiter| waiter.unpark());
+        if has_work {
+            wake_waiters();
+        }
     }
 
     /// Recalls a joiner to a queued job that it may run, if a worker is missing.
@@ -127,7 +132,7 @@ impl Shared {
         }
         let state = self.lock();
         self.signal_quiescers(&state);
-        Self::wake_waiters_if_stalled(state);
+        self.wake_waiters_if_stalled(state);
     }
 
     /// Undoes [`begin_blocking`](Self::begin_blocking).
@@ -241,7 +246,7 @@ impl Shared {
         self.sleep
             .update(&mut state.census, |census| census.live -= 1);
         self.try_terminate(state);
-        Self::wake_waiters_if_stalled(self.lock());
+        self.wake_waiters_if_stalled(self.lock());
     }
 }
 

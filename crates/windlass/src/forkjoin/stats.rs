@@ -2,15 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::roster::WorkerInfo;
 use super::shared::Shared;
 use super::state::RunState;
 use crate::executor::{PoolState, RunningTask};
 use crate::task::nanos;
-use crate::times::{Histogram, TaskTimes};
+use crate::times::{Histogram, TaskTimes, times_of_runs};
 
 /// A snapshot of the figures of a fork-join pool.
+///
+/// What it counts of each worker adds up to its totals, together with what workers have done that have
+/// retired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkJoinStats {
@@ -38,6 +42,11 @@ pub struct ForkJoinStats {
     /// Tasks that were cancelled before or while they ran, or whose hook has panicked; and those that a worker has
     /// found done: completed by hand, or run by a thread that joined them.
     pub skipped_task_count: u64,
+    /// Tasks that were not started in time: their deadline or their limit of queue time passed. A worker that
+    /// meets one in a queue counts it as skipped too.
+    pub expired_task_count: u64,
+    /// Tasks whose run took longer than its limit, and was interrupted. They are among the skipped ones too.
+    pub timed_out_task_count: u64,
     /// Work that workers have forked and that has not started.
     pub queued_task_count: usize,
     /// Work that was submitted from outside and that has not started.
@@ -128,6 +137,28 @@ impl Shared {
         running
     }
 
+    /// Returns how long each thread that runs a task has been running it.
+    ///
+    /// Read each second by a monitor: it makes the pool time its tasks only if one of them is long.
+    pub(super) fn running_times(&self) -> Vec<Duration> {
+        let now = nanos(self.clock.now());
+        let workers = self.roster.snapshot();
+        let activities = workers.iter().map(|worker| &**worker.activity);
+        times_of_runs(activities, &self.tracker.run, now)
+    }
+
+    /// Returns the figures of the pool with its times, but those of tasks with a name.
+    pub(super) fn stats_with_all_times(&self) -> ForkJoinStats {
+        let mut stats = self.stats();
+        (stats.wait_times, stats.run_times) = self.tracker.registry.all_times();
+        stats
+    }
+
+    /// Returns the times of tasks with a name.
+    pub(super) fn task_times(&self) -> Vec<TaskTimes> {
+        self.tracker.registry.totals().named
+    }
+
     /// Returns the figures of the pool with its times.
     pub(super) fn stats_with_times(&self) -> ForkJoinStats {
         let mut stats = self.stats();
@@ -142,7 +173,10 @@ impl Shared {
     pub(super) fn stats(&self) -> ForkJoinStats {
         let state = self.lock();
         let census = &state.census;
-        let tasks = self.roster.task_counts();
+        let (workers, retired) = self.roster.snapshot_with_retired();
+        // Each counter is read once: what the workers have done adds up to the totals.
+        let workers: Vec<_> = workers.iter().map(ForkJoinWorker::of).collect();
+        let sum = |count: fn(&ForkJoinWorker) -> u64| workers.iter().map(count).sum::<u64>();
         let active = census.live - census.sleeping.len();
         ForkJoinStats {
             name: Arc::clone(&self.config.name),
@@ -152,11 +186,14 @@ impl Shared {
             largest_pool_size: census.most_live,
             active_thread_count: active,
             running_thread_count: active.saturating_sub(census.blocked),
-            steal_count: self.roster.steal_count(),
-            completed_task_count: tasks.completed,
-            failed_task_count: tasks.failed,
-            skipped_task_count: tasks.skipped,
-            queued_task_count: self.roster.snapshot().queued(),
+            steal_count: retired.steals + sum(|worker| worker.steal_count),
+            completed_task_count: retired.tasks.completed
+                + sum(|worker| worker.completed_task_count),
+            failed_task_count: retired.tasks.failed + sum(|worker| worker.failed_task_count),
+            skipped_task_count: retired.tasks.skipped + sum(|worker| worker.skipped_task_count),
+            expired_task_count: self.limits.expired(),
+            timed_out_task_count: self.limits.timed_out(),
+            queued_task_count: workers.iter().map(|worker| worker.queued_task_count).sum(),
             queued_submission_count: state.injector.len(),
             delayed_task_count: self.timers.get().map_or(0, |timers| timers.delayed()),
             rejected_count: self.rejections(),
@@ -167,12 +204,7 @@ impl Shared {
             wait_times: Histogram::default(),
             run_times: Histogram::default(),
             task_times: Vec::new(),
-            workers: self
-                .roster
-                .snapshot()
-                .iter()
-                .map(ForkJoinWorker::of)
-                .collect(),
+            workers,
         }
     }
 }

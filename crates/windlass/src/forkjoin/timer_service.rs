@@ -15,6 +15,9 @@ pub(crate) trait PoolTimers: Any + Send + Sync {
     /// Returns the number of tasks that are not yet due.
     fn delayed(&self) -> usize;
 
+    /// Returns how many tasks the shutdown has cancelled.
+    fn cancelled_by_shutdown(&self) -> u64;
+
     /// Returns the timers under their own type.
     fn as_any(&self) -> &dyn Any;
 }

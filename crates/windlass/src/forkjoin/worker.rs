@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::assist::Assist;
 use super::deque::Deque;
 use super::job::Work;
 use super::local::{Local, TaskPolicy};
@@ -56,7 +55,7 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             }
         }
     };
-    with_wait_helper(Arc::new(Assist), || local.enter(run_loop));
+    with_wait_helper(shared.assist(), || local.enter(run_loop));
 }
 
 /// The next action of a worker that has found no work.

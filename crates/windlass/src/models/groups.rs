@@ -1,9 +1,10 @@
-//! Groups whose time is up while tasks are added and awaited.
+//! Scopes and groups while tasks are added, awaited and cancelled, and their time is up.
 
 use std::time::Duration;
 
-use super::{block_on, spawn};
-use crate::executor::{Executor, RejectedExecution};
+use super::{Rendezvous, block_on, spawn};
+use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::pool::ThreadPoolExecutor;
 use crate::submit::Submit;
 use crate::sync::clock::TestClock;
 use crate::sync::{Mutex, model};
@@ -46,5 +47,30 @@ fn a_group_whose_time_is_up_ends_its_tasks_though_nobody_waits() {
                 passes.join().unwrap();
             });
         });
+    });
+}
+
+/// The only worker of a pool waits for the closure of a cancelled task, which spawns a task on that pool.
+///
+/// WL-456
+#[test]
+fn a_late_task_of_a_scope_is_run_by_the_worker_that_waits_for_the_scope() {
+    model(|| {
+        let fixed = || ThreadPoolExecutor::builder().core_pool_size(1).build();
+        let (own, other) = (fixed().unwrap(), fixed().unwrap());
+        let (inner, elsewhere, meeting) = (own.clone(), other.clone(), Rendezvous::of(2));
+        let owner = own.submit(move || {
+            inner.scope(|s| {
+                let cancelled = elsewhere.task().spawn(s, || {
+                    meeting.arrive();
+                    drop(inner.task().spawn(s, || ()).unwrap());
+                });
+                meeting.arrive();
+                cancelled.unwrap().cancel();
+            });
+        });
+        owner.unwrap().join().unwrap();
+        own.close();
+        other.close();
     });
 }

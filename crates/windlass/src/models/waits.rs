@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{Rendezvous, spawn};
 use crate::completion::CompletionService;
 use crate::executor::{Executor, ExecutorService, SerialExecutor};
+use crate::forkjoin::ForkJoinPool;
 use crate::pool::{Builder, ThreadPoolExecutor};
 use crate::submit::Submit;
 use crate::sync::{Mutex, model};
@@ -113,6 +114,83 @@ fn the_last_worker_of_a_pool_to_wait_tells_who_waits_for_its_queue() {
     });
 }
 
+/// Creates a fork-join pool of one worker that nobody replaces.
+fn lone_fork_join() -> ForkJoinPool {
+    let builder = ForkJoinPool::builder().parallelism(1).maximum_spares(0);
+    builder.build().unwrap()
+}
+
+/// The task of each pool waits for one that is queued in the other.
+fn wait_for_each_other(one: impl Submit + Clone + 'static, two: impl Submit + Clone + 'static) {
+    let meeting = Rendezvous::of(2);
+    let (theirs, meets) = (two.clone(), Arc::clone(&meeting));
+    let first = one.submit(move || {
+        // Both workers are busy now, so neither runs what the other pool's submits.
+        meets.arrive();
+        theirs.submit(|| 1).unwrap().join().unwrap()
+    });
+    let second = two.submit(move || {
+        meeting.arrive();
+        one.submit(|| 2).unwrap().join().unwrap()
+    });
+    assert_eq!(first.unwrap().join().unwrap(), 1);
+    assert_eq!(second.unwrap().join().unwrap(), 2);
+}
+
+#[test]
+fn fork_join_pools_without_spares_whose_tasks_wait_for_each_others_tasks() {
+    model(|| {
+        let (one, two) = (lone_fork_join(), lone_fork_join());
+        wait_for_each_other(one.clone(), two.clone());
+        for pool in [one, two] {
+            pool.close();
+            assert_eq!(pool.stats().completed_task_count, 2);
+        }
+    });
+}
+
+#[test]
+fn a_thread_pool_and_a_fork_join_pool_whose_tasks_wait_for_each_others_tasks() {
+    model(|| {
+        let (threads, forks) = (fixed(1).build().unwrap(), lone_fork_join());
+        wait_for_each_other(threads.clone(), forks.clone());
+        close(&threads, 2);
+        forks.close();
+        assert_eq!(forks.stats().completed_task_count, 2);
+    });
+}
+
+/// The worker of the second pool waits for the task of the first, which waits for one that comes to the
+/// second: whether it is there before the second's worker waits or comes later, the first's runs it.
+#[test]
+fn a_task_that_comes_to_a_stalled_fork_join_pool_is_run_by_who_waits_for_it() {
+    model(|| {
+        let (first, second) = (lone_fork_join(), lone_fork_join());
+        let (task, late) = Task::with_handle(|| 1);
+        let outer = first.submit(move || late.join().unwrap()).unwrap().share();
+        let awaited = outer.clone();
+        let waits = second.submit(move || awaited.join().unwrap() + 1).unwrap();
+        second.execute_task(task).unwrap();
+        assert_eq!(waits.join().unwrap(), 2);
+        assert_eq!(outer.join().unwrap(), 1);
+        for pool in [first, second] {
+            pool.close();
+        }
+    });
+}
+
+#[test]
+fn a_task_behind_a_closure_that_waits_in_a_fork_join_pool_is_run_by_who_waits_for_it() {
+    model(|| {
+        let (threads, forks) = (fixed(1).build().unwrap(), lone_fork_join());
+        let (home, away) = (threads.clone(), forks.clone());
+        let waits = move || away.install(|| home.submit(|| 1).unwrap().join().unwrap());
+        assert_eq!(threads.submit(waits).unwrap().join().unwrap(), 1);
+        close(&threads, 2);
+        forks.close();
+    });
+}
+
 #[test]
 fn a_spare_runs_what_the_worker_waits_for_indirectly() {
     model(|| {
@@ -181,6 +259,40 @@ fn a_circle_of_three_tasks_is_reported_once() {
         }
         let told = handles.into_iter().filter(|h| h.clone().join().unwrap());
         assert_eq!(told.count(), 1);
+        close(&pool, 3);
+    });
+}
+
+/// WL-458
+#[test]
+fn a_take_whose_only_task_waits_for_the_taker() {
+    model(|| {
+        let pool = fixed(2).build().unwrap();
+        let service = Arc::new(CompletionService::new(pool.clone()));
+        let theirs = Arc::clone(&service);
+        let taker = pool.submit(move || theirs.take().unwrap().join().unwrap());
+        let taker = taker.unwrap().share();
+        let awaited = taker.clone();
+        service.submit(move || awaited.join().is_err()).unwrap();
+        assert!(taker.join().unwrap());
+        close(&pool, 2);
+    });
+}
+
+/// WL-458: the other task would have ended the wait of the taker, but its end may be taken first.
+#[test]
+fn a_take_of_which_another_thread_takes_the_end() {
+    model(|| {
+        let pool = fixed(2).build().unwrap();
+        let service = Arc::new(CompletionService::new(pool.clone()));
+        let theirs = Arc::clone(&service);
+        let taker = pool.submit(move || drop(theirs.take().unwrap()));
+        let taker = taker.unwrap().share();
+        let awaited = taker.clone();
+        service.submit(move || drop(awaited.join())).unwrap();
+        service.submit(|| ()).unwrap();
+        service.take().unwrap().join().unwrap();
+        taker.join().unwrap();
         close(&pool, 3);
     });
 }

@@ -24,9 +24,15 @@ pub enum AlertKind {
     Stuck,
     /// Threads end, and are started again, too often.
     ThreadChurn,
+    /// Tasks of a remote queue have been ready for ten seconds, and no worker serves it.
+    RemoteNoWorker,
+    /// Remote tasks have become dead letters.
+    RemoteDead,
+    /// A remote engine has not answered for five seconds.
+    EngineDown,
 }
 
-/// All kinds of alerts.
+/// The kinds of alerts on an executor.
 pub(super) const KINDS: [AlertKind; 8] = [
     AlertKind::Activity,
     AlertKind::Capacity,
@@ -36,6 +42,13 @@ pub(super) const KINDS: [AlertKind; 8] = [
     AlertKind::QueueTimeout,
     AlertKind::Stuck,
     AlertKind::ThreadChurn,
+];
+
+/// The kinds of alerts on what is outside of this process.
+const REMOTE_KINDS: [AlertKind; 3] = [
+    AlertKind::RemoteNoWorker,
+    AlertKind::RemoteDead,
+    AlertKind::EngineDown,
 ];
 
 impl AlertKind {
@@ -51,13 +64,17 @@ impl AlertKind {
             Self::QueueTimeout => "queue_timeout",
             Self::Stuck => "stuck",
             Self::ThreadChurn => "thread_churn",
+            Self::RemoteNoWorker => "remote_no_worker",
+            Self::RemoteDead => "remote_dead",
+            Self::EngineDown => "engine_down",
         }
     }
 
     /// Returns the kind of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
-        KINDS.into_iter().find(|kind| kind.as_str() == name)
+        let mut kinds = KINDS.into_iter().chain(REMOTE_KINDS);
+        kinds.find(|kind| kind.as_str() == name)
     }
 }
 
@@ -73,7 +90,7 @@ impl fmt::Display for AlertKind {
 pub struct Alert {
     /// Identifies it: the name of the executor and the kind, with a colon between them.
     pub id: String,
-    /// The name of the executor.
+    /// The name of the executor; of the remote queue, or of the engine, if it is about one.
     pub pool: Arc<str>,
     /// What it is about.
     pub kind: AlertKind,

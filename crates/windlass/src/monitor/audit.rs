@@ -42,6 +42,8 @@ pub enum Action {
     Reconfigure,
     /// Settings were changed back.
     Revert,
+    /// Settings should have been changed back, and were not; the warnings say why.
+    RevertFailed,
     /// A change that would have been undone was confirmed.
     Confirm,
     /// The executor was paused.
@@ -54,6 +56,20 @@ pub enum Action {
     Prestart,
     /// The executor was shut down.
     Shutdown,
+    /// The thresholds of alerts were changed.
+    Thresholds,
+    /// An alert was silenced.
+    Silence,
+    /// A remote task was cancelled.
+    RemoteCancel,
+    /// A dead letter was made ready again.
+    RemoteRetry,
+    /// A dead letter was deleted.
+    RemoteDelete,
+    /// A remote queue was paused.
+    RemotePause,
+    /// The pause of a remote queue was ended.
+    RemoteResume,
 }
 
 impl Action {
@@ -63,12 +79,20 @@ impl Action {
         match self {
             Self::Reconfigure => "reconfigure",
             Self::Revert => "revert",
+            Self::RevertFailed => "revert_failed",
             Self::Confirm => "confirm",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Purge => "purge",
             Self::Prestart => "prestart",
             Self::Shutdown => "shutdown",
+            Self::Thresholds => "thresholds",
+            Self::Silence => "silence",
+            Self::RemoteCancel => "remote_cancel",
+            Self::RemoteRetry => "remote_retry",
+            Self::RemoteDelete => "remote_delete",
+            Self::RemotePause => "remote_pause",
+            Self::RemoteResume => "remote_resume",
         }
     }
 }
@@ -87,7 +111,7 @@ pub struct AuditEntry {
     pub id: u64,
     /// When it was.
     pub at: SystemTime,
-    /// The name of the executor.
+    /// The name of the executor; `remote` for what was done to remote tasks and queues.
     pub pool: Arc<str>,
     /// What it came from.
     pub source: ChangeSource,
@@ -95,6 +119,8 @@ pub struct AuditEntry {
     pub actor: Option<String>,
     /// What was done.
     pub action: Action,
+    /// What else there is to say: thresholds with their old and new values, the alert, task or queue.
+    pub detail: Option<String>,
     /// The settings that were changed.
     pub changes: Vec<FieldChange>,
     /// What was warned of.
@@ -114,6 +140,7 @@ impl AuditEntry {
             source,
             actor: None,
             action: act,
+            detail: None,
             changes: Vec::new(),
             warnings: Vec::new(),
             revert_at: None,
@@ -141,18 +168,20 @@ impl Audit {
         entry
     }
 
-    /// Records that the change of an entry was undone.
-    pub(super) fn set_reverted(&mut self, id: u64, at: SystemTime) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
-            entry.reverted = Some(at);
-        }
-    }
-
-    /// Records that the change of an entry stays.
-    pub(super) fn set_confirmed(&mut self, id: u64) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
-            entry.revert_at = None;
-        }
+    /// Amends entries that are still kept; returns those that are different now.
+    pub(super) fn amend(
+        &mut self,
+        ids: &[u64],
+        amend: impl Fn(&mut AuditEntry),
+    ) -> Vec<AuditEntry> {
+        let entries = self.entries.iter_mut();
+        let amended = entries.filter(|entry| ids.contains(&entry.id));
+        let amended = amended.filter_map(|entry| {
+            let former = entry.clone();
+            amend(entry);
+            (*entry != former).then(|| entry.clone())
+        });
+        amended.collect()
     }
 
     /// Returns the entries, newest first.

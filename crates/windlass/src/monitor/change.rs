@@ -63,7 +63,7 @@ impl Change {
         self
     }
 
-    /// Sets how many tasks the queue holds.
+    /// Sets how many tasks the queue holds; `usize::MAX` for no bound.
     pub const fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = Some(capacity);
         self
@@ -93,7 +93,7 @@ impl Change {
             self.allow_core_timeout
                 .map(|allow| (Field::AllowCoreTimeout, Value::Flag(allow))),
             self.capacity
-                .map(|capacity| (Field::Capacity, Value::Count(capacity))),
+                .map(|capacity| (Field::Capacity, bound(capacity))),
             self.policy
                 .clone()
                 .map(|name| (Field::Policy, Value::Name(name))),
@@ -112,7 +112,7 @@ impl Change {
         changes.collect()
     }
 
-    /// Returns the change that undoes these; a bound of a queue that had none stays.
+    /// Returns the change that undoes these.
     pub(super) fn undoing(changes: &[FieldChange]) -> Self {
         let mut undo = Self::new();
         for change in changes {
@@ -128,10 +128,21 @@ impl Change {
             (Field::KeepAlive, Value::Time(time)) => self.keep_alive = Some(*time),
             (Field::AllowCoreTimeout, Value::Flag(flag)) => self.allow_core_timeout = Some(*flag),
             (Field::Capacity, Value::Count(count)) => self.capacity = Some(*count),
+            (Field::Capacity, Value::Unbounded) => self.capacity = Some(UNBOUNDED),
             (Field::Policy, Value::Name(name)) => self.policy = Some(Arc::clone(name)),
             (Field::Parallelism, Value::Count(count)) => self.parallelism = Some(*count),
             _ => {}
         }
+    }
+}
+
+/// The capacity of a queue that has no bound, as all queues of this library understand it.
+const UNBOUNDED: usize = usize::MAX;
+
+const fn bound(capacity: usize) -> Value {
+    match capacity {
+        UNBOUNDED => Value::Unbounded,
+        capacity => Value::Count(capacity),
     }
 }
 

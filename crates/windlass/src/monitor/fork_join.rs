@@ -11,7 +11,7 @@ use super::snapshot::{
 use super::source::{Monitorable, Monitored, Source};
 use crate::forkjoin::{ForkJoinPool, ForkJoinStats, ObservedForkJoin};
 use crate::pool::RejectedExecutionHandler;
-use crate::times::TaskRecord;
+use crate::times::{TaskRecord, TaskTimes};
 
 impl Monitorable for ForkJoinPool {
     fn source(&self) -> Source {
@@ -44,13 +44,10 @@ impl Monitored for ObservedForkJoin {
             delayed: stats.delayed_task_count,
             steals: stats.steal_count,
         });
-        let now = self.now();
-        let running = self.running_tasks().into_iter();
-        let running = running.map(|task| now.saturating_duration_since(task.since));
-        snapshot.oldest_running = running.max();
+        snapshot.running = self.running_times();
+        snapshot.oldest_running = snapshot.running.iter().max().copied();
         snapshot.wait_times = stats.wait_times;
         snapshot.run_times = stats.run_times;
-        snapshot.task_times = stats.task_times;
         snapshot
     }
 
@@ -61,8 +58,12 @@ impl Monitored for ObservedForkJoin {
     fn threads(&self) -> Vec<WorkerThread> {
         let threads = ObservedForkJoin::threads(self).into_iter();
         threads
-            .map(|(name, task)| WorkerThread::new(name, task))
+            .map(|(id, name, task)| WorkerThread::new(name, task).with_id(id))
             .collect()
+    }
+
+    fn task_times(&self) -> Vec<TaskTimes> {
+        ObservedForkJoin::task_times(self)
     }
 
     fn take_records(&self) -> Vec<TaskRecord> {
@@ -122,6 +123,8 @@ fn tasks(stats: &ForkJoinStats) -> TaskFigures {
         completed,
         failed: stats.failed_task_count,
         cancelled: stats.skipped_task_count,
+        expired: stats.expired_task_count,
+        timed_out: stats.timed_out_task_count,
         ..TaskFigures::default()
     };
     // A fork-join pool has no handler: what it does not accept is returned.

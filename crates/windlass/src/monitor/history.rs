@@ -1,7 +1,7 @@
 //! The past of an executor: a ring of one-second points and one of one-minute points.
 //!
-//! A point is 18 figures and a time, 152 bytes: 900 seconds and 1440 minutes are at most 356 kB for each
-//! executor. The rings grow as they are filled.
+//! A point is 18 figures and a time, 160 bytes: 900 seconds and 1440 minutes are at most 375 kB for each
+//! executor. The rings grow as they are filled, and never beyond the points that they keep.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -38,6 +38,8 @@ pub(super) const SERIES: [&str; 18] = [
 /// The index of the first figure that is not averaged over a minute but computed for it.
 pub(super) const FIRST_QUANTILE: usize = 12;
 const QUEUE_PEAK: usize = 5;
+/// How many points there is memory for at first.
+const SMALL: usize = 64;
 
 /// The figures of one time, in the order of [`SERIES`]; not a number where nothing was measured.
 pub(super) type Point = [f64; SERIES.len()];
@@ -59,14 +61,15 @@ struct Ring {
 
 #[derive(Debug)]
 struct Sums {
-    points: u32,
+    /// How many seconds have each figure.
+    points: [u32; SERIES.len()],
     figures: Point,
 }
 
 impl Default for Sums {
     fn default() -> Self {
         Self {
-            points: 0,
+            points: [0; SERIES.len()],
             figures: [f64::NAN; SERIES.len()],
         }
     }
@@ -76,12 +79,15 @@ impl Past {
     /// Adds the point of a second.
     pub(super) fn add_second(&mut self, at: SystemTime, point: &Point) {
         self.seconds.push(at, point, SECONDS);
-        self.sums.points += 1;
-        for (at, (sum, value)) in self.sums.figures.iter_mut().zip(point).enumerate() {
+        let sums = self.sums.figures.iter_mut().zip(&mut self.sums.points);
+        for (at, ((sum, points), value)) in sums.zip(point).enumerate() {
+            if value.is_nan() {
+                continue;
+            }
+            *points += 1;
             *sum = match at {
-                QUEUE_PEAK => sum.max(*value),
                 _ if sum.is_nan() => *value,
-                _ if value.is_nan() => *sum,
+                QUEUE_PEAK => sum.max(*value),
                 _ => *sum + value,
             };
         }
@@ -94,10 +100,11 @@ impl Past {
         quantiles: &[f64; SERIES.len() - FIRST_QUANTILE],
     ) {
         let sums = std::mem::take(&mut self.sums);
-        if sums.points == 0 {
-            return;
+        let mut point = sums.figures;
+        for (mean, points) in point.iter_mut().zip(sums.points) {
+            // Not a number if there was none.
+            *mean /= f64::from(points.max(1));
         }
-        let mut point = sums.figures.map(|sum| sum / f64::from(sums.points));
         point[QUEUE_PEAK] = sums.figures[QUEUE_PEAK];
         point[FIRST_QUANTILE..].copy_from_slice(quantiles);
         self.minutes.push(at, &point, MINUTES);
@@ -144,9 +151,9 @@ impl Ring {
                 column.pop_front();
             }
         }
-        self.times.push_back(at);
+        push_within(&mut self.times, at, kept);
         for (column, value) in self.columns.iter_mut().zip(point) {
-            column.push_back(*value);
+            push_within(column, *value, kept);
         }
     }
 
@@ -167,6 +174,15 @@ impl Ring {
                 .collect(),
         }
     }
+}
+
+/// Adds a value to a column of at most `kept`, with no more memory than these need.
+fn push_within<T>(column: &mut VecDeque<T>, value: T, kept: usize) {
+    let len = column.len();
+    if len == column.capacity() {
+        column.reserve_exact(len.max(SMALL).min(kept.saturating_sub(len).max(1)));
+    }
+    column.push_back(value);
 }
 
 #[cfg(all(test, not(loom), not(shuttle)))]
@@ -209,6 +225,11 @@ mod tests {
                 .iter()
                 .all(|(_, values)| values.len() == SECONDS)
         );
+        let rings = [(&past.seconds, SECONDS), (&past.minutes, MINUTES)];
+        for (ring, kept) in rings {
+            assert_eq!(ring.times.capacity(), kept);
+            assert!(ring.columns.iter().all(|column| column.capacity() == kept));
+        }
         let last = (MINUTES as f64 + 10.0) * 60.0 - 1.0;
         assert_eq!(seconds.series[0].1.last(), Some(&Some(last)));
     }
@@ -225,5 +246,18 @@ mod tests {
         assert_eq!(minute.series[5].1, [Some(9.0)]);
         // What was never measured is no zero.
         assert_eq!(minute.series[7].1, [None]);
+    }
+
+    /// WL-487
+    #[test]
+    fn a_minute_has_the_mean_of_the_seconds_that_were_measured() {
+        let mut past = Past::default();
+        for active in [6.0, f64::NAN, 2.0] {
+            past.add_second(SystemTime::UNIX_EPOCH, &point(active, f64::NAN));
+        }
+        past.end_minute(SystemTime::UNIX_EPOCH, &NO_QUANTILES);
+        let minute = past.read(HistorySpan::Minutes(1), false);
+        assert_eq!(minute.series[0].1, [Some(4.0)]);
+        assert_eq!(minute.series[5].1, [None]);
     }
 }

@@ -75,14 +75,19 @@ impl TuneLimits {
     /// Returns the error of a change that leaves the bounds.
     pub(super) fn check(&self, changes: &[FieldChange]) -> Result<(), ChangeError> {
         for change in changes {
-            let (Some(bounds), Value::Count(value)) = (self.bounds(change.field), &change.new)
-            else {
+            let value = match change.new {
+                Value::Count(value) => value,
+                // No bound at all is beyond each bound.
+                Value::Unbounded => usize::MAX,
+                _ => continue,
+            };
+            let Some(bounds) = self.bounds(change.field) else {
                 continue;
             };
-            if !bounds.contains(value) {
+            if !bounds.contains(&value) {
                 return Err(ChangeError::OutsideLimits {
                     field: change.field,
-                    value: *value,
+                    value,
                     bounds: (*bounds.start(), *bounds.end()),
                 });
             }

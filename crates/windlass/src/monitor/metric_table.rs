@@ -55,7 +55,7 @@ pub(super) const WINDLASS: &[Metric] = &[
     metric(
         "windlass_pool_threads_max",
         "The most threads that are allowed.",
-        Read::Gauge(|pool| some(pool.snapshot.threads.max)),
+        Read::Gauge(|pool| bound(max_threads(pool))),
     ),
     metric(
         "windlass_pool_threads_largest",
@@ -107,7 +107,10 @@ pub(super) const WINDLASS: &[Metric] = &[
     metric(
         "windlass_pool_oldest_running_seconds",
         "The longest current run.",
-        Read::Gauge(|pool| pool.snapshot.oldest_running.and_then(seconds)),
+        Read::Gauge(|pool| match pool.snapshot.oldest_running {
+            Some(run) => seconds(run),
+            None => (pool.snapshot.threads.active == 0).then_some(0.0),
+        }),
     ),
     metric(
         "windlass_pool_state",
@@ -265,7 +268,10 @@ pub(super) const MICROMETER: &[Metric] = &[
     metric(
         "executor_pool_max_threads",
         "The maximum allowed number of threads in the pool",
-        Read::Gauge(|pool| is_pool(pool).then_some(number(pool.snapshot.threads.max))),
+        Read::Gauge(|pool| {
+            let max = max_threads(pool).map_or(f64::from(i32::MAX), number);
+            is_pool(pool).then_some(max)
+        }),
     ),
     metric(
         "executor_seconds",
@@ -315,12 +321,12 @@ fn states(pool: &PoolView) -> Vec<(&'static str, f64)> {
 }
 
 fn outcomes(pool: &PoolView) -> Vec<(&'static str, u64)> {
-    let tasks = &pool.snapshot.tasks;
+    let outcomes = &pool.outcomes;
     vec![
-        ("ok", tasks.succeeded()),
-        ("failed", tasks.failed.saturating_sub(tasks.panicked)),
-        ("panicked", tasks.panicked),
-        ("cancelled", tasks.cancelled),
+        ("ok", outcomes.ok),
+        ("failed", outcomes.failed),
+        ("panicked", outcomes.panicked),
+        ("cancelled", outcomes.cancelled),
     ]
 }
 
@@ -334,6 +340,11 @@ fn dropped(pool: &PoolView) -> Vec<(&'static str, u64)> {
         ("shed", dropped.shed),
         ("abandoned", dropped.abandoned),
     ]
+}
+
+/// Returns the maximum, unless it is so large that it is none.
+fn max_threads(pool: &PoolView) -> Option<usize> {
+    Some(pool.snapshot.threads.max).filter(|max| *max < usize::MAX)
 }
 
 const fn some(count: usize) -> Option<f64> {

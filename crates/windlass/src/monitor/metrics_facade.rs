@@ -18,6 +18,9 @@ impl Monitor {
     /// cannot be told as a whole, the quantiles of the last ten seconds are published as gauges with the
     /// label `quantile`.
     ///
+    /// The crate has no way to take a metric back: the gauges of a pool that has ended keep their last values.
+    /// Most exporters can leave out what was not set for some time.
+    ///
     /// # Errors
     ///
     /// That of the system, if no thread can be created.

@@ -19,14 +19,17 @@
 //!
 //! A task that is accepted, runs and returns does nothing for the monitor that it would not do without: all
 //! counters that were added are of what happens beside that. A run that is timed anyway is compared with one
-//! more word. A sample takes some microseconds for each executor, on the thread of the monitor; there is no
-//! timer for each task. The past of an executor takes at most 356 kB.
+//! more word. Of tasks that are so short that not all are timed, a sample that finds one running for more
+//! than ten milliseconds has the next few timed. A sample takes some microseconds for each executor, on the
+//! thread of the monitor, and so does each view of it; there is no timer for each task. The past of an
+//! executor takes at most 375 kB.
 //!
 //! # Thresholds and times
 //!
 //! Runs and waits that take longer than a [threshold](Thresholds) are observed, not ended; for that there are
 //! [limits](crate::Submission::run_limit). They are counted when they end, from the histograms of the pool:
-//! to within a bucket of those, and of very short tasks as an estimate. Of a queue whose next task was not
+//! to within a bucket of those, so that up to a fifth less can count, and of very short tasks as an estimate.
+//! The alert on runs counts those that go on too, exactly. Of a queue whose next task was not
 //! timed, [`QueueFigures::oldest`] is a lower bound.
 //!
 //! # Executors of users
@@ -50,6 +53,7 @@
 //! | `track` | what is known of one executor |
 //! | `history`, `window`, `recent`, `quantiles` | its past, counters of the last minutes, slow and failed tasks |
 //! | `rules`, `thresholds`, `alert` | when alerts are raised and cleared |
+//! | `reported` | alerts on what is outside of this process |
 //! | `audit` | the last changes |
 //! | `sinks` | telling others, each on a thread of its own |
 //! | `view` | what a console shows |
@@ -77,6 +81,7 @@ mod policies;
 mod quantiles;
 mod recent;
 mod registry;
+mod reported;
 mod rules;
 mod sampler;
 mod sampling;
@@ -105,6 +110,7 @@ pub use exposition::{Exposition, expose};
 pub use limits::TuneLimits;
 pub use quantiles::Quantiles;
 pub use registry::{RegisteredPool, Registry, register};
+pub use reported::Condition;
 pub use service::Monitor;
 pub use settings::{Field, FieldChange, PoolSettings, Value};
 pub use sinks::Event;
@@ -117,5 +123,6 @@ pub use thresholds::Thresholds;
 #[cfg(feature = "tracing")]
 pub use traced::{TracedPolicy, TracedTasks, TracedThreads, trace_submissions};
 pub use view::{
-    History, HistorySpan, PendingRevert, PoolView, Rates, Recent, RecentTask, Reconfigurations,
+    History, HistorySpan, Outcomes, PendingRevert, PoolView, Rates, Recent, RecentTask,
+    Reconfigurations,
 };

@@ -19,13 +19,19 @@ const BUILT_IN: [&str; 5] = ["abort", "block", "caller_runs", "discard", "discar
 pub(super) struct Policies(BTreeMap<Arc<str>, Arc<dyn RejectedExecutionHandler>>);
 
 impl Policies {
-    pub(super) fn insert(&mut self, name: &str, handler: Arc<dyn RejectedExecutionHandler>) {
+    /// Adds a policy; returns the one that had this name.
+    #[must_use]
+    pub(super) fn insert(
+        &mut self,
+        name: &str,
+        handler: Arc<dyn RejectedExecutionHandler>,
+    ) -> Option<Arc<dyn RejectedExecutionHandler>> {
         let name: Arc<str> = Arc::from(name);
         let named = Named {
             name: Arc::clone(&name),
             handler,
         };
-        self.0.insert(name, Arc::new(named));
+        self.0.insert(name, Arc::new(named))
     }
 
     /// Returns the policy of this name. A registered one precedes that of the library.

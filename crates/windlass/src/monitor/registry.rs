@@ -144,7 +144,9 @@ impl Registry {
         let handler = arc_dyn(handler, |handler| {
             Arc::new(handler) as Arc<dyn RejectedExecutionHandler>
         });
-        self.0.listed.lock().policies.insert(name, handler);
+        let former = self.0.listed.lock().policies.insert(name, handler);
+        // It is the user's: not under the lock.
+        drop(former);
     }
 
     /// Returns the names of the rejection policies that may be set, in order.

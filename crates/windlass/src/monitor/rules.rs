@@ -6,9 +6,11 @@ use std::time::{Duration, Instant, SystemTime};
 use super::alert::{Alert, AlertKind, KINDS};
 use super::thresholds::Thresholds;
 
-/// How long activity and capacity have to be high.
+/// How long activity and capacity have to be high, and a queue without a worker.
 const HELD: Duration = Duration::from_secs(10);
-/// An alert that was told is not told again within this time.
+/// How long an engine does not answer before it is down.
+const DOWN: Duration = Duration::from_secs(5);
+/// An alert that was told to be active is not told to be so again within this time.
 const SILENCE: Duration = Duration::from_secs(120);
 /// An alert is cleared below this fraction of its threshold.
 const HYSTERESIS: f64 = 0.8;
@@ -36,11 +38,11 @@ pub(super) struct Reading {
 }
 
 /// What one kind of alert makes of a reading.
-struct Verdict {
-    raises: bool,
-    clears: bool,
-    value: f64,
-    threshold: f64,
+pub(super) struct Verdict {
+    pub(super) raises: bool,
+    pub(super) clears: bool,
+    pub(super) value: f64,
+    pub(super) threshold: f64,
 }
 
 /// The alerts of one executor.
@@ -49,14 +51,15 @@ pub(super) struct AlertBook {
     states: [AlertState; KINDS.len()],
 }
 
+/// One alert, from before it is raised.
 #[derive(Debug, Default)]
-struct AlertState {
+pub(super) struct AlertState {
     /// Since when the value is high.
     high_since: Option<Instant>,
     alert: Option<Alert>,
-    /// When somebody was last told.
+    /// When somebody was last told that the alert is active.
     told_at: Option<Instant>,
-    /// Whether somebody was told that the alert is active.
+    /// Whether the last that was told is that the alert is active.
     is_told: bool,
     silenced_until: Option<(Instant, SystemTime)>,
 }
@@ -73,7 +76,7 @@ impl AlertBook {
         let states = self.states.iter_mut().zip(KINDS);
         let told = states.filter_map(|(state, kind)| {
             let verdict = judge(kind, reading, thresholds);
-            state.update(pool, kind, now, &verdict)
+            state.update((pool, kind), now, &verdict, || message(kind, &verdict))
         });
         told.collect()
     }
@@ -86,7 +89,7 @@ impl AlertBook {
 
     /// Returns the alerts that are active or were.
     pub(super) fn alerts(&self) -> impl Iterator<Item = &Alert> {
-        self.states.iter().filter_map(|state| state.alert.as_ref())
+        self.states.iter().filter_map(AlertState::alert)
     }
 
     /// Tells nobody of this kind of alert for some time; returns the alert, if there is or was one.
@@ -96,22 +99,63 @@ impl AlertBook {
         until: (Instant, SystemTime),
     ) -> Option<Alert> {
         let at = KINDS.iter().position(|known| *known == kind)?;
-        let state = &mut self.states[at];
-        let alert = state.alert.as_mut()?;
-        state.silenced_until = Some(until);
-        alert.silenced_until = Some(until.1);
-        Some(alert.clone())
+        self.states[at].silence(until)
     }
 }
 
 impl AlertState {
-    fn update(
+    /// Raises or clears the alert of this kind of a pool; returns it if others are to be told.
+    pub(super) fn update(
         &mut self,
-        pool: &Arc<str>,
-        kind: AlertKind,
+        of: (&Arc<str>, AlertKind),
+        now: (Instant, SystemTime),
+        verdict: &Verdict,
+        message: impl Fn() -> String,
+    ) -> Option<Alert> {
+        self.judge(of, now, verdict, message);
+        self.tell(now.0)
+    }
+
+    /// Returns the alert, if it is or was active.
+    pub(super) const fn alert(&self) -> Option<&Alert> {
+        self.alert.as_ref()
+    }
+
+    /// Tells nobody of the alert for some time; returns it, if it is or was active.
+    pub(super) fn silence(&mut self, until: (Instant, SystemTime)) -> Option<Alert> {
+        let alert = self.alert.as_mut()?;
+        self.silenced_until = Some(until);
+        alert.silenced_until = Some(until.1);
+        Some(alert.clone())
+    }
+
+    /// Returns the alert if others believe something else of it and may be told.
+    ///
+    /// That it is active is told once in two minutes; what happens while it is silenced is told after that, if
+    /// it is still so.
+    fn tell(&mut self, now: Instant) -> Option<Alert> {
+        let alert = self.alert.as_ref()?;
+        if alert.active == self.is_told || self.silenced_until.is_some() {
+            return None;
+        }
+        if alert.active {
+            let since = |at: Instant| now.saturating_duration_since(at);
+            if self.told_at.is_some_and(|at| since(at) < SILENCE) {
+                return None;
+            }
+            self.told_at = Some(now);
+        }
+        self.is_told = alert.active;
+        Some(alert.clone())
+    }
+
+    fn judge(
+        &mut self,
+        (pool, kind): (&Arc<str>, AlertKind),
         (now, wall): (Instant, SystemTime),
         verdict: &Verdict,
-    ) -> Option<Alert> {
+        message: impl Fn() -> String,
+    ) {
         let high_since = *self.high_since.get_or_insert(now);
         if !verdict.raises {
             self.high_since = None;
@@ -120,30 +164,29 @@ impl AlertState {
             self.silenced_until = None;
         }
         let silenced_until = self.silenced_until.map(|(_, wall)| wall);
-        let is_active = self.alert.as_ref().is_some_and(|alert| alert.active);
-        let message = || message(kind, verdict);
-        if is_active {
-            let alert = self.alert.as_mut()?;
+        if let Some(alert) = &mut self.alert {
+            alert.silenced_until = silenced_until;
+        }
+        if let Some(alert) = self.alert.as_mut().filter(|alert| alert.active) {
             alert.value = verdict.value;
             alert.threshold = verdict.threshold;
-            alert.silenced_until = silenced_until;
-            if !verdict.clears {
+            if verdict.clears {
+                alert.active = false;
+                alert.cleared = Some(wall);
+            } else {
                 alert.message = message();
-                return None;
             }
-            alert.active = false;
-            alert.cleared = Some(wall);
-            let alert = alert.clone();
-            return std::mem::take(&mut self.is_told).then_some(alert);
+            return;
         }
         let held = match kind {
-            AlertKind::Activity | AlertKind::Capacity => HELD,
+            AlertKind::Activity | AlertKind::Capacity | AlertKind::RemoteNoWorker => HELD,
+            AlertKind::EngineDown => DOWN,
             _ => Duration::ZERO,
         };
         if !verdict.raises || now.saturating_duration_since(high_since) < held {
-            return None;
+            return;
         }
-        let alert = Alert {
+        self.alert = Some(Alert {
             id: format!("{pool}:{kind}"),
             pool: Arc::clone(pool),
             kind,
@@ -154,17 +197,7 @@ impl AlertState {
             threshold: verdict.threshold,
             message: message(),
             silenced_until,
-        };
-        self.alert = Some(alert.clone());
-        let was_told = self
-            .told_at
-            .is_some_and(|at| now.saturating_duration_since(at) < SILENCE);
-        if was_told || self.silenced_until.is_some() {
-            return None;
-        }
-        self.told_at = Some(now);
-        self.is_told = true;
-        Some(alert)
+        });
     }
 }
 
@@ -206,6 +239,13 @@ fn judge(kind: AlertKind, reading: &Reading, thresholds: &Thresholds) -> Verdict
                 threshold: threshold.as_secs_f64(),
             }
         }
+        // These are judged by those who report them.
+        AlertKind::RemoteNoWorker | AlertKind::RemoteDead | AlertKind::EngineDown => Verdict {
+            raises: false,
+            clears: true,
+            value: 0.0,
+            threshold: 0.0,
+        },
         AlertKind::ThreadChurn => {
             let (value, threshold) = (count(reading.exits), count(thresholds.churn_per_minute));
             Verdict {
@@ -265,6 +305,7 @@ fn message(kind: AlertKind, verdict: &Verdict) -> String {
         AlertKind::QueueTimeout => format!("{value:.0} tasks waited too long in the last 120 s"),
         AlertKind::Stuck => format!("a task has been running for {value:.0} s"),
         AlertKind::ThreadChurn => format!("{value:.0} threads ended in the last minute"),
+        AlertKind::RemoteNoWorker | AlertKind::RemoteDead | AlertKind::EngineDown => String::new(),
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::alert::{Alert, AlertKind};
-use super::audit::{Action, AuditEntry};
+use super::audit::{Action, AuditEntry, ChangeSource};
 use super::change::{Change, ChangeOptions, Changed};
 use super::change_error::ChangeError;
 use super::exposition::{Exposition, expose};
 use super::registry::{RegisteredPool, Registry};
+use super::reported::Condition;
 use super::sampler::Sampler;
 use super::shared::Shared;
 use super::sinks::Event;
@@ -19,6 +21,7 @@ use super::thresholds::Thresholds;
 use super::track::Track;
 use super::view::{History, HistorySpan, PendingRevert, PoolView, Recent};
 use crate::sync::atomic::Ordering;
+use crate::times::TaskTimes;
 
 /// How many samples a sparkline has.
 const SPARK: usize = 60;
@@ -136,6 +139,22 @@ impl Monitor {
     ///
     /// That of the system, if no thread can be created.
     pub fn on_event(&self, receive: impl Fn(&Event) + Send + 'static) -> io::Result<()> {
+        self.on_event_while(move |event| {
+            receive(event);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Calls `receive` with each event from now on, as [`on_event`](Self::on_event) does, until it breaks: its
+    /// thread then ends.
+    ///
+    /// # Errors
+    ///
+    /// That of the system, if no thread can be created.
+    pub fn on_event_while(
+        &self,
+        receive: impl Fn(&Event) -> ControlFlow<()> + Send + 'static,
+    ) -> io::Result<()> {
         self.shared().sinks.add(receive)
     }
 
@@ -172,13 +191,7 @@ impl Monitor {
         let policies = self.registry().policies();
         Some(shared.with(|state| {
             let track = state.track(pool, &snapshot, &shared.thresholds);
-            view(
-                track,
-                pool,
-                snapshot.clone(),
-                policies,
-                shared.clock.wall_now(),
-            )
+            view(track, pool, snapshot, policies, shared.clock.wall_now())
         }))
     }
 
@@ -196,6 +209,14 @@ impl Monitor {
     pub fn threads(&self, name: &str) -> Option<Vec<WorkerThread>> {
         let pool = self.registry().get(name)?;
         self.shared().call(|| pool.threads()).ok()
+    }
+
+    /// Returns the times of the tasks of an executor that have a name.
+    #[must_use]
+    pub fn task_times(&self, name: &str) -> Option<Vec<TaskTimes>> {
+        let pool = self.registry().get(name)?;
+        let times = || pool.call(|executor| executor.task_times());
+        self.shared().call(times).ok()
     }
 
     /// Returns the slowest tasks of the last five minutes, and the last ones that have failed.
@@ -218,28 +239,51 @@ impl Monitor {
 }
 
 impl Monitor {
-    /// Returns the alerts that are active or were, for executors that are still there.
+    /// Returns the alerts that are active or were, for executors that are still there, and those that were
+    /// [reported](Self::report).
     #[must_use]
     pub fn alerts(&self) -> Vec<Alert> {
         self.shared().with(|state| {
             let tracks = state.tracks();
-            tracks
-                .flat_map(|track| track.alerts.alerts().cloned())
-                .collect()
+            let alerts = tracks.flat_map(|track| track.alerts.alerts().cloned());
+            let mut alerts: Vec<_> = alerts.collect();
+            alerts.extend(state.reported.alerts().cloned());
+            alerts
         })
     }
 
-    /// Tells nobody of an alert for some time; returns it, if there is or was one with this id.
+    /// Tells nobody of an alert for some time; returns it, if there is or was one with this id. What is still
+    /// so after that time is told then.
     pub fn silence(&self, id: &str, time: Duration) -> Option<Alert> {
+        self.silence_as(id, time, None)
+    }
+
+    /// Silences an alert as [`silence`](Self::silence) does, for this actor.
+    pub fn silence_as(&self, id: &str, time: Duration, actor: Option<&str>) -> Option<Alert> {
         let (now, wall) = self.shared().now();
         let until = (now.checked_add(time)?, wall.checked_add(time)?);
         let (pool, kind) = id.rsplit_once(':')?;
         let kind = AlertKind::of_name(kind)?;
-        self.shared().with(|state| {
-            let mut tracks = state.tracks_mut();
-            let track = tracks.find(|track| &*track.name == pool)?;
-            track.alerts.silence(kind, until)
-        })
+        let alert = self.shared().with(|state| {
+            let track = state.tracks_mut().find(|track| &*track.name == pool);
+            let alert = track.and_then(|track| track.alerts.silence(kind, until));
+            alert.or_else(|| state.reported.silence(id, until))
+        })?;
+        let detail = format!("{kind} for {time:?}");
+        self.record(pool, Action::Silence, actor, &detail);
+        Some(alert)
+    }
+
+    /// Takes note of a condition outside the executors, such as that of a remote engine: raises or clears its
+    /// alert. To be called once a second for each condition that is watched.
+    pub fn report(&self, condition: &Condition<'_>) {
+        let now = self.shared().now();
+        let told = self
+            .shared()
+            .with(|state| state.reported.update(condition, now));
+        if let Some(alert) = told {
+            self.shared().sinks.send(Event::Alert(alert));
+        }
     }
 
     /// Returns the thresholds of an executor.
@@ -262,10 +306,32 @@ impl Monitor {
 
     /// Sets the thresholds of an executor; returns whether there is one of this name.
     pub fn set_thresholds(&self, name: &str, thresholds: Thresholds) -> bool {
-        let set = self
-            .shared()
-            .with_track(name, |track, _| track.thresholds = thresholds);
-        set.is_ok()
+        self.shared()
+            .set_thresholds(name, thresholds, ChangeSource::Code, None)
+    }
+
+    /// Sets the thresholds of an executor for this actor; returns whether there is one of this name.
+    pub fn set_thresholds_as(
+        &self,
+        name: &str,
+        thresholds: Thresholds,
+        actor: Option<&str>,
+    ) -> bool {
+        self.shared()
+            .set_thresholds(name, thresholds, ChangeSource::Api, actor)
+    }
+
+    /// Adds what somebody has asked for to the audit; returns the number of the entry. `pool` is what it was
+    /// done to.
+    ///
+    /// For commands that do not go through the monitor, such as those to a remote engine.
+    pub fn record(&self, pool: &str, action: Action, actor: Option<&str>, detail: &str) -> u64 {
+        let shared = self.shared();
+        let wall = shared.clock.wall_now();
+        let mut entry = AuditEntry::new(&Arc::from(pool), wall, ChangeSource::Api, action);
+        entry.actor = actor.map(str::to_owned);
+        entry.detail = Some(detail.to_owned());
+        shared.record(entry)
     }
 
     /// Returns the last 256 changes and commands, newest first.
@@ -378,6 +444,7 @@ fn view(
     wall: SystemTime,
 ) -> PoolView {
     snapshot.tasks.submitted = track.monotone(snapshot.tasks.submitted);
+    let outcomes = track.outcomes(&snapshot.tasks);
     let (wait, run) = track.quantiles(&snapshot);
     let (active_peak, queue_peak) = track.peaks();
     let paused_for = snapshot.paused_for;
@@ -394,6 +461,7 @@ fn view(
         version: track.tuning.version,
         active_peak: active_peak.max(snapshot.threads.active),
         queue_peak: queue_peak.max(snapshot.queue.len),
+        outcomes,
         rates: track.rates,
         wait,
         run,

@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime};
 use super::audit::{Audit, AuditEntry};
 use super::change_error::ChangeError;
 use super::registry::{RegisteredPool, Registry};
+use super::reported::Reported;
 use super::sinks::{Event, Sinks};
 use super::snapshot::Snapshot;
 use super::thresholds::Thresholds;
@@ -31,6 +32,8 @@ pub(super) struct Shared {
 pub(super) struct State {
     /// By the number of their registration.
     tracks: BTreeMap<u64, Track>,
+    /// Alerts on what is outside of this process.
+    pub(super) reported: Reported,
     pub(super) audit: Audit,
 }
 
@@ -120,8 +123,8 @@ impl Shared {
         id
     }
 
-    pub(super) fn tell(&self, entry: Option<AuditEntry>) {
-        if let Some(entry) = entry {
+    pub(super) fn tell(&self, entries: impl IntoIterator<Item = AuditEntry>) {
+        for entry in entries {
             self.sinks.send(Event::Audit(entry));
         }
     }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::alert::Alert;
 use super::audit::AuditEntry;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, thread};
 use crate::unwind::{catch, discard_payload};
 
@@ -20,9 +21,11 @@ const CAPACITY: usize = 256;
 pub enum Event {
     /// A sample was taken: the figures are new.
     Sampled,
-    /// An alert was raised or cleared.
+    /// An alert was raised or cleared. That it was raised is told once in two minutes, and nothing while it is
+    /// silenced; what is still so after that is told then.
     Alert(Alert),
-    /// Settings were changed, or a command was carried out.
+    /// Settings were changed, or a command was carried out; or such an entry was amended: its change was
+    /// undone or confirmed. It has the same number then.
     Audit(AuditEntry),
 }
 
@@ -35,8 +38,15 @@ enum Message {
 /// The receivers.
 #[derive(Default)]
 pub(super) struct Sinks {
-    queues: Mutex<Vec<Arc<LinkedBlockingQueue<Message>>>>,
+    queues: Mutex<Vec<Arc<Sink>>>,
     counts: Arc<Counts>,
+}
+
+/// What a receiver reads.
+struct Sink {
+    queue: LinkedBlockingQueue<Message>,
+    /// Whether the receiver wants no more.
+    has_ended: AtomicBool,
 }
 
 /// Events that were dropped, and receivers and executors that have panicked. They order nothing.
@@ -53,36 +63,53 @@ impl Counts {
 }
 
 impl Sinks {
-    /// Calls `receive` with each event from now on, on a thread of its own.
-    pub(super) fn add(&self, receive: impl Fn(&Event) + Send + 'static) -> io::Result<()> {
-        let capacity = LinkedBlockingQueue::with_capacity(CAPACITY);
-        let queue = Arc::new(capacity.map_err(io::Error::other)?);
-        let (theirs, counts) = (Arc::clone(&queue), Arc::clone(&self.counts));
+    /// Calls `receive` with each event from now on, on a thread of its own, until it breaks.
+    pub(super) fn add(
+        &self,
+        receive: impl Fn(&Event) -> ControlFlow<()> + Send + 'static,
+    ) -> io::Result<()> {
+        let queue = LinkedBlockingQueue::with_capacity(CAPACITY);
+        let sink = Arc::new(Sink {
+            queue: queue.map_err(io::Error::other)?,
+            has_ended: AtomicBool::new(false),
+        });
+        let (theirs, counts) = (Arc::clone(&sink), Arc::clone(&self.counts));
         let thread = thread::Builder::new().name(String::from("windlass-monitor-sink"));
         thread.spawn(move || {
             loop {
-                match theirs.take() {
-                    Ok(Message::Event(event)) => {
-                        if let Err(payload) = catch(|| receive(&event)) {
+                match theirs.queue.take() {
+                    Ok(Message::Event(event)) => match catch(|| receive(&event)) {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => break,
+                        Err(payload) => {
                             discard_payload(payload);
                             counts.count_panic();
                         }
-                    }
+                    },
                     Ok(Message::Stop) => break,
                     // What the receiver does with its own thread is its business.
                     Err(_interrupted) => {}
                 }
             }
+            theirs.has_ended.store(true, Ordering::Relaxed);
         })?;
-        self.queues.lock().push(queue);
+        self.queues.lock().push(sink);
         Ok(())
     }
 
     pub(super) fn send(&self, event: Event) {
-        let queues = self.queues.lock().clone();
+        let sinks = {
+            let mut sinks = self.queues.lock();
+            sinks.retain(|sink| !sink.has_ended.load(Ordering::Relaxed));
+            sinks.clone()
+        };
         let event = Arc::new(event);
-        for queue in queues {
-            if queue.offer(Message::Event(Arc::clone(&event))).is_err() {
+        for sink in sinks {
+            if sink
+                .queue
+                .offer(Message::Event(Arc::clone(&event)))
+                .is_err()
+            {
                 self.counts.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -90,9 +117,9 @@ impl Sinks {
 
     /// Lets the threads end, after what is queued unless the queue is full.
     pub(super) fn stop(&self) {
-        for queue in std::mem::take(&mut *self.queues.lock()) {
-            while queue.offer(Message::Stop).is_err() {
-                drop(queue.poll());
+        for sink in std::mem::take(&mut *self.queues.lock()) {
+            while sink.queue.offer(Message::Stop).is_err() {
+                drop(sink.queue.poll());
             }
         }
     }

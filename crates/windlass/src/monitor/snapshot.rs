@@ -8,7 +8,7 @@ use super::settings::PoolSettings;
 use crate::executor::RunningTask;
 use crate::pool::{PoolState, RejectionCounts, ThreadExits};
 use crate::scheduled::QueuedTask;
-use crate::times::{Histogram, TaskTimes};
+use crate::times::Histogram;
 
 /// What an executor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub queue: QueueFigures,
     /// Its tasks.
     pub tasks: TaskFigures,
+    /// How long each task that runs has been running, in no order; empty if it is not known.
+    pub running: Vec<Duration>,
     /// How long the task that runs longest has been running; `None` if none runs, or it is not known.
     pub oldest_running: Option<Duration>,
     /// How long tasks waited for a thread; scheduled tasks from when they were due, so that it is their
@@ -75,8 +77,6 @@ pub struct Snapshot {
     pub wait_times: Histogram,
     /// How long tasks ran.
     pub run_times: Histogram,
-    /// The times of tasks with a name.
-    pub task_times: Vec<TaskTimes>,
     /// What can be changed.
     pub settings: PoolSettings,
     /// How long it will take no tasks from its queue; `None` if it is not paused.
@@ -97,10 +97,10 @@ impl Snapshot {
             threads: ThreadFigures::default(),
             queue: QueueFigures::default(),
             tasks: TaskFigures::default(),
+            running: Vec::new(),
             oldest_running: None,
             wait_times: Histogram::default(),
             run_times: Histogram::default(),
-            task_times: Vec::new(),
             settings: PoolSettings::default(),
             paused_for: None,
             scheduled: None,
@@ -252,6 +252,8 @@ pub struct ForkJoinFigures {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerThread {
+    /// Tells it from each other thread that the executor has or had; `None` if it is not known.
+    pub id: Option<u64>,
     /// The name of the thread.
     pub name: Option<Arc<str>>,
     /// The task that it runs; `None` if it is idle.
@@ -262,6 +264,17 @@ impl WorkerThread {
     /// Creates a thread that runs this task.
     #[must_use]
     pub const fn new(name: Option<Arc<str>>, task: Option<RunningTask>) -> Self {
-        Self { name, task }
+        Self {
+            id: None,
+            name,
+            task,
+        }
+    }
+
+    /// Sets what tells it from each other thread that the executor has or had.
+    #[must_use]
+    pub const fn with_id(mut self, id: u64) -> Self {
+        self.id = Some(id);
+        self
     }
 }

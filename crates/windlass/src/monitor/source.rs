@@ -8,7 +8,7 @@ use super::change::Change;
 use super::change_error::ChangeError;
 use super::snapshot::{Snapshot, WorkerThread};
 use crate::pool::RejectedExecutionHandler;
-use crate::times::TaskRecord;
+use crate::times::{TaskRecord, TaskTimes};
 
 /// An executor as the monitor sees it: figures, settings, commands.
 ///
@@ -50,6 +50,11 @@ pub trait Monitored: Send + Sync {
 
     /// Returns the threads and what they do.
     fn threads(&self) -> Vec<WorkerThread> {
+        Vec::new()
+    }
+
+    /// Returns the times of tasks with a name. Called only when somebody asks for them.
+    fn task_times(&self) -> Vec<TaskTimes> {
         Vec::new()
     }
 
@@ -210,6 +215,10 @@ impl Monitored for ReadOnly {
 
     fn threads(&self) -> Vec<WorkerThread> {
         self.0.threads()
+    }
+
+    fn task_times(&self) -> Vec<TaskTimes> {
+        self.0.task_times()
     }
 
     fn take_records(&self) -> Vec<TaskRecord> {

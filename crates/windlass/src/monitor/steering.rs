@@ -13,13 +13,17 @@ use super::registry::RegisteredPool;
 use super::settings::{Field, FieldChange, PoolSettings, Value};
 use super::shared::Shared;
 use super::source::Monitored;
-use super::track::LastChange;
+use super::thresholds::Thresholds;
+use super::track::{LastChange, earlier};
 use crate::sync::available_parallelism;
 
 /// A change by more than this factor needs force.
 const FACTOR: usize = 4;
 /// More core threads than this many times the number of processors are warned of.
 const THREADS_PER_PROCESSOR: usize = 8;
+/// What is said of a change while an earlier one is to be undone.
+const PENDING: &str = "an earlier change is still to be undone: this one is undone with it, unless both are \
+                       confirmed";
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
@@ -97,6 +101,10 @@ impl Shared {
             check_factor(&changes)?;
         }
         warnings.extend(processor_warning(change));
+        let pending = self.pending(&pool);
+        if pending.is_some() {
+            warnings.push(String::from(PENDING));
+        }
         if options.dry_run || changes.is_empty() {
             return Ok(Changed {
                 changes,
@@ -111,6 +119,7 @@ impl Shared {
         let revert_at = options
             .revert_after
             .map(|after| (later(now, after), later_wall(wall, after)));
+        let revert_at = earlier(pending, revert_at);
         let request = Request {
             source: ChangeSource::Api,
             action: Action::Reconfigure,
@@ -154,6 +163,11 @@ impl Shared {
         self.with(|state| state.known(pool).map_or(0, |track| track.tuning.version))
     }
 
+    /// Returns when the last change is undone, if it is to be.
+    fn pending(&self, pool: &RegisteredPool) -> Option<(Instant, SystemTime)> {
+        self.with(|state| state.known(pool)?.tuning.last_change.as_ref()?.revert_at)
+    }
+
     fn apply(&self, pool: &RegisteredPool, change: &Change) -> Result<(), ChangeError> {
         let policy = change
             .policy
@@ -172,40 +186,59 @@ impl Shared {
     ) -> Changed {
         // What it has now, which may not be all that was asked for.
         let settings = self.call(|| pool.snapshot()).ok();
-        let mut entry = self.entry(pool.name(), request);
+        let mut entry = self.new_entry(pool.name(), request);
         entry.changes.clone_from(&changed.changes);
         entry.warnings.clone_from(&changed.warnings);
         entry.revert_at = changed.revert_at;
-        let entry = self.with(|state| {
+        let told = self.with(|state| {
             let entry = state.audit.add(entry);
-            let track = state.known(pool)?;
+            let Some(track) = state.known(pool) else {
+                return vec![entry];
+            };
             let tuning = &mut track.tuning;
             tuning.version += 1;
             changed.version = tuning.version;
             if let Some(snapshot) = settings {
                 tuning.settings = snapshot.settings;
             }
-            match request.source {
-                ChangeSource::Revert => {
-                    tuning.reconfigured.revert += 1;
-                    tuning.last_change = None;
-                }
-                _ => {
-                    tuning.reconfigured.api += 1;
-                    tuning.last_change = Some(LastChange {
-                        changes: changed.changes.clone(),
-                        audit: entry.id,
-                        revert_at,
-                    });
-                }
+            if request.source == ChangeSource::Revert {
+                tuning.reconfigured.revert += 1;
+                tuning.last_change = None;
+                return vec![entry];
             }
-            Some(entry)
+            tuning.reconfigured.api += 1;
+            let change = LastChange {
+                changes: changed.changes.clone(),
+                audit: vec![entry.id],
+                revert_at,
+            };
+            // A change that is still to be undone must not be forgotten for this one.
+            let pending = tuning.last_change.take();
+            let mut last = match pending.filter(|pending| pending.revert_at.is_some()) {
+                Some(mut pending) => {
+                    pending.merge(change);
+                    pending
+                }
+                None => change,
+            };
+            if last.changes.is_empty() {
+                // All is as it was before the first of them.
+                last.revert_at = None;
+            }
+            let at = last.revert_at.map(|(_, wall)| wall);
+            changed.revert_at = at;
+            let mut told = vec![entry];
+            told.extend(state.audit.amend(&last.audit, |entry| entry.revert_at = at));
+            if let Some(track) = state.known(pool) {
+                track.tuning.last_change = Some(last);
+            }
+            told
         });
-        self.tell(entry);
+        self.tell(told);
         changed
     }
 
-    fn entry(&self, pool: &Arc<str>, request: &Request<'_>) -> AuditEntry {
+    fn new_entry(&self, pool: &Arc<str>, request: &Request<'_>) -> AuditEntry {
         let wall = self.clock.wall_now();
         let mut entry = AuditEntry::new(pool, wall, request.source, request.action);
         entry.actor = request.actor.map(str::to_owned);
@@ -214,21 +247,24 @@ impl Shared {
 
     pub(super) fn confirm(&self, name: &str, actor: Option<&str>) -> Result<u64, ChangeError> {
         let pool = self.registered(name)?;
+        // Whoever undoes the change is busy with it: what is told to be kept stays.
+        let (_busy, _) = self.begin(&pool)?;
         let confirmed = self.with(|state| {
             let tuning = &mut state.known(&pool)?.tuning;
             let change = tuning.last_change.as_mut()?;
             change.revert_at.take()?;
-            let (audit, version) = (change.audit, tuning.version);
-            state.audit.set_confirmed(audit);
-            Some(version)
+            let (audit, version) = (change.audit.clone(), tuning.version);
+            let amended = state.audit.amend(&audit, |entry| entry.revert_at = None);
+            Some((version, amended))
         });
-        let version = confirmed.ok_or(ChangeError::NothingPending)?;
+        let (version, amended) = confirmed.ok_or(ChangeError::NothingPending)?;
+        self.tell(amended);
         let request = Request {
             source: ChangeSource::Api,
             action: Action::Confirm,
             actor,
         };
-        self.record(self.entry(pool.name(), &request));
+        self.record(self.new_entry(pool.name(), &request));
         Ok(version)
     }
 
@@ -248,14 +284,10 @@ impl Shared {
         let last = last.filter(is_due).ok_or(ChangeError::NothingPending)?;
         let undo = Change::undoing(&last.changes);
         let changes = undo.differences(&settings);
-        let undone = self.apply(pool, &undo);
-        if let Err(error) = undone {
-            // It would fail again each second.
-            self.with(|state| {
-                if let Some(track) = state.known(pool) {
-                    track.tuning.last_change = None;
-                }
-            });
+        if let Err(error) = self.apply(pool, &undo) {
+            let texts: Vec<_> = changes.iter().map(ToString::to_string).collect();
+            let why = format!("not undone: {}: {error}", texts.join(", "));
+            self.revert_failed(pool, actor, &last, why);
             return Err(error);
         }
         let request = Request {
@@ -265,15 +297,60 @@ impl Shared {
         };
         let changed = Changed {
             changes,
-            warnings: Vec::new(),
+            warnings: self.not_undone(pool, &undo),
             version: 0,
             applied: true,
             revert_at: None,
         };
+        let is_undone = changed.warnings.is_empty();
         let changed = self.applied(pool, &request, changed, None);
         let wall = self.clock.wall_now();
-        self.with(|state| state.audit.set_reverted(last.audit, wall));
+        let amended = self.with(|state| {
+            state.audit.amend(&last.audit, |entry| {
+                entry.revert_at = None;
+                if is_undone {
+                    entry.reverted = Some(wall);
+                }
+            })
+        });
+        self.tell(amended);
         Ok(changed)
+    }
+
+    /// Records that a change could not be undone. It is not tried again: it would fail again each second.
+    fn revert_failed(
+        &self,
+        pool: &RegisteredPool,
+        actor: Option<&str>,
+        last: &LastChange,
+        why: String,
+    ) {
+        let request = Request {
+            source: ChangeSource::Revert,
+            action: Action::RevertFailed,
+            actor,
+        };
+        let mut entry = self.new_entry(pool.name(), &request);
+        entry.warnings.push(why);
+        let told = self.with(|state| {
+            if let Some(track) = state.known(pool) {
+                track.tuning.last_change = None;
+            }
+            let amend = |entry: &mut AuditEntry| entry.revert_at = None;
+            let mut told = state.audit.amend(&last.audit, amend);
+            told.push(state.audit.add(entry));
+            told
+        });
+        self.tell(told);
+    }
+
+    /// Returns what an executor has not done of a change that it has accepted.
+    fn not_undone(&self, pool: &RegisteredPool, undo: &Change) -> Vec<String> {
+        let Ok(snapshot) = self.call(|| pool.snapshot()) else {
+            return Vec::new();
+        };
+        let left = undo.differences(&snapshot.settings).into_iter();
+        left.map(|change| format!("not undone: {change}")).collect()
     }
 
     /// Undoes the changes whose time has come and that nobody has confirmed.
@@ -286,7 +363,7 @@ impl Shared {
                 last.map(is_due)
             });
             if any == Some(true) {
-                // One that is busy is undone a second later.
+                // One that is busy is undone a second later; another failure was recorded.
                 let _ = self.revert_pool(pool, None, is_due);
             }
         }
@@ -308,8 +385,37 @@ impl Shared {
             action,
             actor,
         };
-        self.record(self.entry(pool.name(), &request));
+        self.record(self.new_entry(pool.name(), &request));
         Ok(result)
+    }
+
+    /// Sets the thresholds of an executor and records what differs; returns whether there is one of this name.
+    pub(super) fn set_thresholds(
+        &self,
+        name: &str,
+        thresholds: Thresholds,
+        source: ChangeSource,
+        actor: Option<&str>,
+    ) -> bool {
+        let set = self.with_track(name, |track, _| {
+            let changes = track.thresholds.differences(&thresholds);
+            track.thresholds = thresholds;
+            changes
+        });
+        let Ok(changes) = set else {
+            return false;
+        };
+        if !changes.is_empty() {
+            let request = Request {
+                source,
+                action: Action::Thresholds,
+                actor,
+            };
+            let mut entry = self.new_entry(&Arc::from(name), &request);
+            entry.detail = Some(changes.join(", "));
+            self.record(entry);
+        }
+        true
     }
 
     pub(super) fn pause(

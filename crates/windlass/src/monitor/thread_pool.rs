@@ -17,7 +17,7 @@ use crate::pool::{
 };
 use crate::queue::{BlockingQueue, CapacityError};
 use crate::scheduled::{ScheduledThreadPoolExecutor, WeakTimers};
-use crate::times::TaskRecord;
+use crate::times::{TaskRecord, TaskTimes};
 
 /// How many of the scheduled tasks that are due next are shown.
 const NEXT_RUNS: usize = 20;
@@ -66,7 +66,7 @@ fn is_resizable<T: Send>(queue: &dyn BlockingQueue<T>) -> bool {
 
 impl Monitored for ObservedPool {
     fn snapshot(&self) -> Snapshot {
-        let stats = self.shared.stats_with_times();
+        let stats = self.shared.stats_with_all_times();
         let (kind, tunable) = match self.timers {
             None => (Kind::ThreadPool, self.tunable()),
             Some(_) => (Kind::Scheduled, self.tunable()),
@@ -78,9 +78,8 @@ impl Monitored for ObservedPool {
         snapshot.tasks = self.tasks(&stats);
         snapshot.threads = self.thread_figures(&stats);
         let now = self.shared.clock().now();
-        let running = self.shared.running_tasks().into_iter();
-        let running = running.map(|task| now.saturating_duration_since(task.since));
-        snapshot.oldest_running = running.max();
+        snapshot.running = self.shared.running_times();
+        snapshot.oldest_running = snapshot.running.iter().max().copied();
         let paused_until = self.shared.paused_until();
         snapshot.paused_for = paused_until.map(|until| until.saturating_duration_since(now));
         snapshot.scheduled = self.timers.as_ref().map(|timers| {
@@ -94,7 +93,6 @@ impl Monitored for ObservedPool {
         });
         snapshot.wait_times = stats.wait_times;
         snapshot.run_times = stats.run_times;
-        snapshot.task_times = stats.task_times;
         snapshot
     }
 
@@ -105,8 +103,12 @@ impl Monitored for ObservedPool {
     fn threads(&self) -> Vec<WorkerThread> {
         let threads = self.shared.threads().into_iter();
         threads
-            .map(|(name, task)| WorkerThread::new(name, task))
+            .map(|(id, name, task)| WorkerThread::new(name, task).with_id(id))
             .collect()
+    }
+
+    fn task_times(&self) -> Vec<TaskTimes> {
+        self.shared.task_times()
     }
 
     fn check(&self, change: &Change) -> Result<Vec<String>, ChangeError> {

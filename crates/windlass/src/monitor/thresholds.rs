@@ -44,3 +44,29 @@ impl Default for Thresholds {
         }
     }
 }
+
+impl Thresholds {
+    /// Returns what differs in the newer thresholds, in words.
+    pub(super) fn differences(&self, newer: &Self) -> Vec<String> {
+        let texts = |of: &Self| {
+            let limit = |limit: Option<Duration>| match limit {
+                Some(limit) => format!("{limit:?}"),
+                None => String::from("none"),
+            };
+            [
+                ("activity", of.activity.to_string()),
+                ("capacity", of.capacity.to_string()),
+                ("queue_age", format!("{:?}", of.queue_age)),
+                ("run_timeout", limit(of.run_timeout)),
+                ("queue_timeout", limit(of.queue_timeout)),
+                ("stuck", format!("{:?}", of.stuck)),
+                ("churn_per_minute", of.churn_per_minute.to_string()),
+            ]
+        };
+        let pairs = texts(self).into_iter().zip(texts(newer));
+        let differs = pairs.filter(|((_, old), (_, new))| old != new);
+        differs
+            .map(|((name, old), (_, new))| format!("{name} {old} -> {new}"))
+            .collect()
+    }
+}

@@ -168,13 +168,22 @@ impl<F: ThreadFactory> ThreadFactory for TracedThreads<F> {
         let pool = Arc::clone(&self.pool);
         self.factory.new_thread(ThreadBody::new(move || {
             debug!(pool = &*pool, "thread starts");
+            let _ends = Ends(pool);
             body.run();
-            debug!(pool = &*pool, "thread ends");
         }))
     }
 
     fn name_prefix(&self) -> Option<&str> {
         self.factory.name_prefix()
+    }
+}
+
+/// Tells that a thread ends, also if it unwinds.
+struct Ends(Arc<str>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        debug!(pool = &*self.0, "thread ends");
     }
 }
 
@@ -213,6 +222,7 @@ impl Monitor {
                     pool = &*entry.pool,
                     source = entry.source.as_str(),
                     changes = %changes.join(", "),
+                    detail = entry.detail.as_deref(),
                     "{}",
                     entry.action
                 );

@@ -11,9 +11,9 @@ use super::quantiles::Quantiles;
 use super::recent::RecentTasks;
 use super::rules::{AlertBook, Reading};
 use super::settings::{FieldChange, PoolSettings};
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, TaskFigures};
 use super::thresholds::Thresholds;
-use super::view::{Rates, RecentTask, Reconfigurations};
+use super::view::{Outcomes, Rates, RecentTask, Reconfigurations};
 use super::window::{Counters, Window};
 use crate::times::{Histogram, TaskRecord};
 
@@ -35,6 +35,8 @@ pub(super) struct Track {
     pub(super) rates: Rates,
     /// The largest count that was shown: it never falls.
     submitted: u64,
+    /// The largest counts that were shown.
+    outcomes: Outcomes,
     samples: VecDeque<Sampled>,
     window: Window,
     minute: Minute,
@@ -56,8 +58,8 @@ pub(super) struct Tuning {
 pub(super) struct LastChange {
     /// What it has changed.
     pub(super) changes: Vec<FieldChange>,
-    /// Its entry in the audit.
-    pub(super) audit: u64,
+    /// Its entries in the audit: several if changes were made while one was to be undone.
+    pub(super) audit: Vec<u64>,
     /// When it is undone, unless it is confirmed.
     pub(super) revert_at: Option<(Instant, SystemTime)>,
 }
@@ -104,6 +106,7 @@ impl Track {
             queue_timeouts: 0,
             rates: Rates::default(),
             submitted: 0,
+            outcomes: Outcomes::default(),
             samples: VecDeque::with_capacity(WINDOW + 2),
             window: Window::default(),
             minute: Minute::default(),
@@ -165,6 +168,19 @@ impl Track {
     pub(super) fn monotone(&mut self, submitted: u64) -> u64 {
         self.submitted = self.submitted.max(submitted);
         self.submitted
+    }
+
+    /// Returns how tasks have ended. Completed and failed ones are not counted at once, so a difference of the
+    /// two can be too large for a moment; no count falls here.
+    pub(super) fn outcomes(&mut self, tasks: &TaskFigures) -> Outcomes {
+        let shown = &mut self.outcomes;
+        shown.ok = shown.ok.max(tasks.succeeded());
+        shown.failed = shown
+            .failed
+            .max(tasks.failed.saturating_sub(tasks.panicked));
+        shown.panicked = shown.panicked.max(tasks.panicked);
+        shown.cancelled = shown.cancelled.max(tasks.cancelled);
+        *shown
     }
 
     /// Counts runs and waits that ended since the last sample and took longer than the thresholds.
@@ -273,8 +289,12 @@ impl Track {
         let fraction =
             |part: usize, whole: usize| (whole > 0).then(|| number(part) / number(whole));
         let added = |seconds, counter| self.window.added(Duration::from_secs(seconds), counter);
-        let is_over = |limit: &Duration| snapshot.oldest_running.is_some_and(|run| run >= *limit);
-        let runs_over = self.thresholds.run_timeout.as_ref().is_some_and(is_over);
+        let runs_over = self.thresholds.run_timeout.map_or(0, |limit| {
+            let over = snapshot.running.iter().filter(|run| **run >= limit);
+            // Of an executor that knows no more it is one.
+            let oldest = snapshot.oldest_running.is_some_and(|run| run >= limit);
+            (over.count() as u64).max(u64::from(oldest))
+        });
         Reading {
             activity: fraction(threads.active, threads.max),
             capacity: queue
@@ -285,14 +305,38 @@ impl Track {
                 added(10, |counters| counters.rejected),
                 added(60, |counters| counters.rejected),
             ),
-            // One that has not ended yet is counted too.
-            run_timeouts: added(120, |counters| counters.run_timeouts) + u64::from(runs_over),
+            // Those that have not ended yet are counted too.
+            run_timeouts: added(120, |counters| counters.run_timeouts) + runs_over,
             queue_timeouts: added(120, |counters| counters.queue_timeouts),
             oldest_running: snapshot.oldest_running,
             usual_run: snapshot.run_times.quantile(0.99),
             exits: added(60, |counters| counters.exits),
         }
     }
+}
+
+impl LastChange {
+    /// Adds a later change, which is undone together with this one: to the first values, at the same time.
+    pub(super) fn merge(&mut self, later: Self) {
+        for change in later.changes {
+            let mut known = self.changes.iter_mut();
+            match known.find(|known| known.field == change.field) {
+                Some(known) => known.new = change.new,
+                None => self.changes.push(change),
+            }
+        }
+        self.changes.retain(|change| change.old != change.new);
+        self.audit.extend(later.audit);
+        self.revert_at = earlier(self.revert_at, later.revert_at);
+    }
+}
+
+/// Returns the earlier of two times, or the only one.
+pub(super) fn earlier(
+    one: Option<(Instant, SystemTime)>,
+    other: Option<(Instant, SystemTime)>,
+) -> Option<(Instant, SystemTime)> {
+    one.into_iter().chain(other).min_by_key(|(at, _)| *at)
 }
 
 impl Tuning {

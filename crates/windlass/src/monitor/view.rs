@@ -25,6 +25,8 @@ pub struct PoolView {
     pub active_peak: usize,
     /// The longest queue of the samples of the last ten seconds.
     pub queue_peak: usize,
+    /// How its tasks have ended so far. No count falls from one view to the next.
+    pub outcomes: Outcomes,
     /// How much happened in the last second.
     pub rates: Rates,
     /// How long the tasks of the last ten seconds waited; the lateness of those of a scheduled pool.
@@ -51,6 +53,20 @@ pub struct PoolView {
     pub spark_active: Vec<usize>,
     /// The length of the queue of the last 60 samples, oldest first.
     pub spark_queue: Vec<usize>,
+}
+
+/// How tasks have ended, as totals.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcomes {
+    /// Neither failed nor cancelled.
+    pub ok: u64,
+    /// By an error.
+    pub failed: u64,
+    /// By a panic.
+    pub panicked: u64,
+    /// Cancelled before or while they ran.
+    pub cancelled: u64,
 }
 
 /// How much happened, per second.

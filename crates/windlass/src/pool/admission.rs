@@ -184,17 +184,16 @@ impl Shared {
 
     /// Admits a task that is queued before a worker is started for it: it may be due later.
     ///
-    /// `push` inserts it into the queue of this pool, and `may_run` decides whether a pool in this
-    /// state still runs it. Returns the task if the pool was shut down meanwhile and will not run
+    /// `push` inserts the task with this id into the queue of this pool, and `may_run` decides whether a
+    /// pool in this state still runs it. Returns the task if the pool was shut down meanwhile and will not run
     /// it, or has no worker and no thread for one.
     pub(crate) fn admit_queued(
         self: &Arc<Self>,
-        task: Task,
-        push: impl FnOnce(Task),
+        id: TaskId,
+        push: impl FnOnce(),
         may_run: impl Fn(RunState) -> bool,
     ) -> Result<(), NotAdmitted> {
-        let id = task.id();
-        push(self.record_submission_time(task));
+        push();
         // First recheck: a shutdown between the caller's check and the push has not seen this task.
         if may_run(self.ctl.load().state()) {
             if let Err(cause) = self.ensure_worker() {

@@ -49,7 +49,7 @@ impl Member {
 impl WaitHelper for Member {
     fn help(&self, wanted: Wanted) -> Helped {
         match self.membership {
-            Membership::Worker => self.pool.run_wanted(wanted),
+            Membership::Worker => self.pool.run_wanted(wanted, Membership::Worker),
             Membership::Guest => self.pool.run_wanted_as_guest(wanted),
         }
     }
@@ -138,11 +138,13 @@ impl Shared {
         taken.ok_or(otherwise)
     }
 
-    /// Runs what is wanted on a worker that waits for it.
-    fn run_wanted(&self, wanted: Wanted) -> Helped {
+    /// Runs what is wanted on a thread that waits for it.
+    fn run_wanted(&self, wanted: Wanted, membership: Membership) -> Helped {
         match self.take_wanted(wanted) {
             Ok(task) => {
-                task::run_in_place(Some(task.to_name()), || worker::run_in_place(self, task));
+                task::run_in_place(Some(task.to_name()), || {
+                    worker::run_in_place(self, task, membership);
+                });
                 Helped::Ran
             }
             Err(otherwise) => otherwise,
@@ -152,7 +154,7 @@ impl Shared {
     /// Does the same on a thread that is no worker; the pool does not terminate before its end.
     fn run_wanted_as_guest(self: &Arc<Self>, wanted: Wanted) -> Helped {
         self.begin_report();
-        let helped = self.as_guest(|| self.run_wanted(wanted));
+        let helped = self.as_guest(|| self.run_wanted(wanted, Membership::Guest));
         self.end_report();
         self.report_panic(catch(|| self.try_terminate()));
         match helped {

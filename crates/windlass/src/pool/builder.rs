@@ -18,7 +18,7 @@ use super::work_queue::WorkQueue;
 use crate::hooks::Hooks;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::{arc_dyn, available_parallelism};
-use crate::task::{Failure, Prepare, Propagate, Sources, Task, TaskBuilder, TimerOwner};
+use crate::task::{Failure, Propagate, Sources, Task, TaskBuilder, TimerOwner, with_limits};
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadFactory};
 use crate::times::Times;
 
@@ -351,6 +351,7 @@ impl Builder {
         });
         let mut options = self.options;
         options.limits = Arc::new(LimitCounts::new());
+        options.cancels = Arc::default();
         options.prepare = self.sources.after(options.prepare);
         options.queues_every_task = queue.sees_every_element();
         options.name = match self.name {
@@ -358,7 +359,8 @@ impl Builder {
             None => thread_factory::pool_name(&*factory),
         };
         if let Some(limits) = self.limits {
-            options.prepare = Some(with_limits(limits, &options));
+            let limits = limits.limit_owner(Some(Arc::clone(&options.limits) as _));
+            options.prepare = Some(with_limits(limits, options.prepare));
         }
         let queue = match self.codel {
             None => queue,
@@ -367,19 +369,6 @@ impl Builder {
         let shared = Shared::new(settings, queue, factory, self.handler, options);
         Ok(ThreadPoolExecutor::new(shared))
     }
-}
-
-/// Returns a function that adds the limits to the builder of each task, and then what the pool's adds.
-fn with_limits(limits: TaskBuilder, options: &Options) -> Prepare {
-    let limits = limits.limit_owner(Some(Arc::clone(&options.limits) as _));
-    let prepare = options.prepare.clone();
-    Arc::new(move |task| {
-        let task = task.default_limits(&limits);
-        match &prepare {
-            None => task,
-            Some(prepare) => prepare(task),
-        }
-    })
 }
 
 impl fmt::Debug for Builder {

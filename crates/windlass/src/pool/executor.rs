@@ -14,7 +14,7 @@ use super::shared::Shared;
 use super::spawn::SizeLimit;
 use super::stats::PoolStats;
 use super::tally::Dropped;
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask, ShutdownCancels};
 use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, CapacityError};
 use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder, TaskId};
@@ -419,6 +419,10 @@ impl Executor for ThreadPoolExecutor {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         Some(Arc::clone(&self.shared().options.limits) as _)
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        Some(Arc::clone(&self.shared().options.cancels))
+    }
 }
 
 impl ExecutorService for ThreadPoolExecutor {
@@ -448,6 +452,10 @@ impl ExecutorService for ThreadPoolExecutor {
 
     fn completed_count(&self) -> Option<u64> {
         Some(self.completed_task_count())
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        Some(self.shared().options.cancels.count())
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::blocked::Blocked;
 use super::task_count::TaskCount;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::{Clock, TestClock};
 use crate::task::LimitOwner;
 
@@ -18,6 +18,8 @@ pub(crate) struct LimitCounts {
     /// submitters are nudged, and read by a submitter that has registered itself: so an expired task
     /// makes room, whichever comes first.
     has_expired: AtomicBool,
+    /// How many tasks are about to expire: they may be seen to have expired before `has_expired` is set.
+    expiring: AtomicUsize,
     blocked: Blocked,
     task_count: Arc<TaskCount>,
     clock: Clock,
@@ -58,14 +60,25 @@ impl LimitCounts {
         self.task_count.invalidate();
     }
 
+    /// Takes back the count of a task that was about to be shed, and has ended in another way.
+    pub(super) fn uncount_shed(&self) {
+        self.shed.fetch_sub(1, Ordering::Relaxed);
+    }
+
     pub(super) const fn blocked(&self) -> &Blocked {
         &self.blocked
     }
 
-    /// Returns whether a task has expired since the last call.
+    /// Returns whether a task has expired since the last call, or may be about to.
+    ///
+    /// Who sees that a task has expired finds `expiring` above zero, or it was lowered after `has_expired`
+    /// was set.
     #[inline]
     pub(super) fn take_has_expired(&self) -> bool {
-        self.has_expired.load(Ordering::SeqCst) && self.has_expired.swap(false, Ordering::SeqCst)
+        let is_expiring = self.expiring.load(Ordering::SeqCst) > 0;
+        let has_expired = self.has_expired.load(Ordering::SeqCst)
+            && self.has_expired.swap(false, Ordering::SeqCst);
+        is_expiring || has_expired
     }
 }
 
@@ -77,9 +90,19 @@ impl LimitOwner for LimitCounts {
         }
     }
 
-    fn task_expired(&self) {
+    fn expiry_begins(&self) {
         self.expired.fetch_add(1, Ordering::Relaxed);
+        self.expiring.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn expiry_ends(&self, expired: bool) {
+        if !expired {
+            self.expired.fetch_sub(1, Ordering::Relaxed);
+            self.expiring.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
         self.has_expired.store(true, Ordering::SeqCst);
+        self.expiring.fetch_sub(1, Ordering::SeqCst);
         self.blocked.nudge_all();
     }
 

@@ -42,6 +42,7 @@ mod configuration;
 mod controller;
 mod ctl;
 mod executor;
+mod in_place_times;
 mod limits;
 #[cfg(test)]
 mod models;

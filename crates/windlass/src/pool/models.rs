@@ -14,11 +14,9 @@ use std::time::Duration;
 use super::DiscardOldestPolicy;
 use super::ThreadPoolExecutor;
 use crate::executor::{Executor, ExecutorService};
-#[cfg(not(loom))]
-use crate::queue::SynchronousQueue;
 use crate::queue::{
-    ArrayBlockingQueue, BlockingQueue, Fairness, LinkedBlockingDeque, LinkedBlockingQueue,
-    LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
+    AgingQueue, ArrayBlockingQueue, BlockingQueue, FairShareQueue, Fairness, LinkedBlockingDeque,
+    LinkedBlockingQueue, LinkedTransferQueue, PriorityBlockingQueue, ResizableBlockingQueue,
 };
 use crate::submit::Submit;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -88,12 +86,15 @@ fn a_task_that_meets_a_shutdown_is_run_or_refused() {
 
 /// No core, no keep-alive: the worker exits as soon as the queue is empty.
 fn a_worker_leaves_while_a_task_comes(queue: impl BlockingQueue<Task> + 'static) {
-    let pool = pool(0, 1, queue);
+    a_worker_of_this_pool_leaves_while_a_task_comes(&pool(0, 1, queue));
+}
+
+fn a_worker_of_this_pool_leaves_while_a_task_comes(pool: &ThreadPoolExecutor) {
     let runs = Runs::default();
     pool.execute(runs.one()).unwrap();
     let mut second = pool.submit(runs.one()).unwrap();
     second.get().unwrap();
-    close_and_check(&pool, &runs, 2);
+    close_and_check(pool, &runs, 2);
 }
 
 macro_rules! a_worker_that_leaves_does_not_leave_a_task_behind {
@@ -117,6 +118,8 @@ a_worker_that_leaves_does_not_leave_a_task_behind! {
     deque: LinkedBlockingDeque::new();
     priority: PriorityBlockingQueue::by_key(Task::priority);
     transfer: LinkedTransferQueue::new();
+    aging: AgingQueue::new(Duration::from_secs(1), Task::priority);
+    fair_share: FairShareQueue::new(|task: &Task| task.id().as_u64() % 2);
 }
 
 #[test]
@@ -149,6 +152,38 @@ fn the_last_worker_ends_the_pool() {
 #[cfg(not(loom))]
 mod large {
     use super::*;
+    use crate::pool::Codel;
+    use crate::queue::SynchronousQueue;
+
+    #[test]
+    fn a_worker_that_leaves_does_not_leave_a_task_behind_in_a_queue_that_sheds() {
+        model(|| {
+            let builder = ThreadPoolExecutor::builder()
+                .core_pool_size(0)
+                .maximum_pool_size(1);
+            let builder = builder.keep_alive(Duration::ZERO);
+            // Longer than a run of the model: nothing is shed.
+            let hours = Codel::new(Duration::from_secs(3600), Duration::from_secs(36_000));
+            let pool = builder.shed(hours).build().unwrap();
+            a_worker_of_this_pool_leaves_while_a_task_comes(&pool);
+        });
+    }
+
+    /// A queue without places: the pool may refuse the second task while its only worker runs the first.
+    #[test]
+    fn a_worker_that_leaves_does_not_leave_a_hand_off_behind() {
+        model(|| {
+            let pool = pool(0, 1, SynchronousQueue::with_interchangeable_takers());
+            let runs = Runs::default();
+            pool.execute(runs.one()).unwrap();
+            let second = pool.submit(runs.one());
+            let taken = 1 + usize::from(second.is_ok());
+            if let Ok(second) = second {
+                second.join().unwrap();
+            }
+            close_and_check(&pool, &runs, taken);
+        });
+    }
 
     #[test]
     fn no_task_waits_while_a_worker_sleeps() {

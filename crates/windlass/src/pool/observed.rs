@@ -56,11 +56,20 @@ impl Shared {
         })
     }
 
-    /// Returns the names of the threads and what each of them runs.
-    pub(crate) fn threads(&self) -> Vec<(Option<Arc<str>>, Option<RunningTask>)> {
-        let names = self.roster.present().into_iter();
-        let names = names.filter_map(|worker| worker.thread_name().map(Arc::<str>::from));
-        RunningTask::by_thread(names, self.running_tasks())
+    /// Returns the workers: their numbers, the names of their threads, and what each of them runs.
+    pub(crate) fn threads(&self) -> Vec<(u64, Option<Arc<str>>, Option<RunningTask>)> {
+        let workers = self.roster.present().into_iter();
+        let now = nanos(self.clock().now());
+        let threads = workers.map(|worker| {
+            let name = worker.thread_name();
+            let task = RunningTask::of(&worker.activity, now, name.as_deref());
+            (worker.number(), name.map(Arc::from), task)
+        });
+        let mut threads: Vec<_> = threads.collect();
+        // Those that begin from now on have an exact time.
+        self.tracker.run.time_all(now);
+        threads.sort_by(|one, other| (&one.1, one.0).cmp(&(&other.1, other.0)));
+        threads
     }
 
     /// Starts all core workers; returns how many were started.

@@ -122,6 +122,17 @@ impl fmt::Debug for Patch {
 }
 
 /// What a change of settings has done.
+///
+/// ```
+/// use windlass::pool::Patch;
+/// use windlass::prelude::*;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let done = pool.reconfigure(Patch::new().maximum_pool_size(8)).unwrap();
+/// println!("{}", done.warnings[0]); // the queue has no bound, so there are never more than core
+/// pool.reconfigure(done.former).unwrap();
+/// assert_eq!(pool.maximum_pool_size(), 2);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reconfigured {
@@ -133,6 +144,16 @@ pub struct Reconfigured {
 }
 
 /// The error of a change of settings: nothing was changed.
+///
+/// ```
+/// use windlass::pool::Patch;
+/// use windlass::prelude::*;
+///
+/// let pool = executors::fixed_thread_pool(2).unwrap();
+/// let error = pool.reconfigure(Patch::new().core_pool_size(8)).unwrap_err();
+/// assert!(error.is_config()); // more than the maximum
+/// assert_eq!(pool.core_pool_size(), 2);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReconfigureError {

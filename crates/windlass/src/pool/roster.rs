@@ -27,6 +27,8 @@ pub(crate) struct Worker {
     /// Whether it is or was in the roster, or must not be added any more; written under the
     /// roster's lock.
     added: AtomicBool,
+    /// Its place in the order in which workers were added, from one on; written under the roster's lock.
+    number: AtomicU64,
     /// What it does, and how many tasks it has completed. Written by its thread.
     pub(crate) activity: SharedActivity,
 }
@@ -98,6 +100,7 @@ impl Worker {
             }),
             thread: Mutex::new(None),
             added: AtomicBool::new(false),
+            number: AtomicU64::new(0),
             activity: Arc::new(CachePadded::new(Activity::default())),
         })
     }
@@ -159,6 +162,11 @@ impl Worker {
     pub(crate) fn thread_name(&self) -> Option<String> {
         let thread = self.thread.lock().clone()?;
         thread.thread.name().map(str::to_owned)
+    }
+
+    /// Returns its number, which differs from that of each other worker that the pool has or had.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Ordering::Relaxed)
     }
 
     /// Returns whether it has not taken the task it was created for.
@@ -241,6 +249,8 @@ pub(crate) struct Roster {
 struct Workers {
     present: Vec<Arc<Worker>>,
     largest: usize,
+    /// How many were added so far.
+    added: u64,
     completed_by_retired: u64,
 }
 
@@ -272,6 +282,8 @@ impl Roster {
     pub(crate) fn add(&self, worker: &Arc<Worker>) {
         let mut workers = self.workers.lock();
         if !worker.added.swap(true, Ordering::Relaxed) {
+            workers.added += 1;
+            worker.number.store(workers.added, Ordering::Relaxed);
             workers.present.push(Arc::clone(worker));
             workers.largest = workers.largest.max(workers.present.len());
         }

@@ -14,7 +14,7 @@ use super::tally::Tally;
 use super::task_count::TaskCount;
 use super::waits::WaitCount;
 use super::work_queue::WorkQueue;
-use crate::executor::Refusals;
+use crate::executor::{Refusals, ShutdownCancels};
 use crate::hooks::Hooks;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -73,6 +73,8 @@ pub(crate) struct Options {
     pub(crate) timers: Option<Arc<dyn TimerOwner>>,
     /// Counts the tasks whose time was up.
     pub(crate) limits: Arc<LimitCounts>,
+    /// What the shutdown cancels.
+    pub(crate) cancels: Arc<ShutdownCancels>,
     /// Whether a task that finds all workers busy starts a new one before it is queued.
     pub(crate) grows_eagerly: bool,
     pub(crate) times: Times,
@@ -89,6 +91,18 @@ pub(crate) struct Options {
 /// What a thread of a pool does when it waits, inside a task, for a task that is still queued.
 ///
 /// See [`Builder::nested_waits`](super::Builder::nested_waits).
+///
+/// ```
+/// use windlass::pool::NestedWaits;
+/// use windlass::prelude::*;
+///
+/// let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+/// let pool = builder.nested_waits(NestedWaits::Help).build().unwrap();
+/// let inner = pool.clone();
+/// let outer = pool.submit(move || inner.submit(|| 1).unwrap().join().unwrap()).unwrap();
+/// assert_eq!(outer.join().unwrap(), 1); // its only worker runs what it waits for
+/// # pool.close();
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NestedWaits {
@@ -219,6 +233,11 @@ impl Shared {
         };
         let spares = self.options.spare_workers;
         size.saturating_add(spares.min(self.waits.blocked()))
+    }
+
+    /// Returns whether the hooks want the times of every task.
+    pub(crate) fn takes_times(&self) -> bool {
+        self.options.takes_times
     }
 
     /// Records the time of submission on the task, if the hooks want times or its wait is timed; else reads

@@ -46,9 +46,13 @@ impl ShedQueue {
         if verdict == Verdict::Keep {
             return Some(task);
         }
+        // Counted before it can be seen. Its owner may cancel it meanwhile, or its time may be up.
         self.counts.count_shed();
-        task.abandon(Cancellation::Shed);
-        None
+        if task.withdraw(Cancellation::Shed) {
+            return None;
+        }
+        self.counts.uncount_shed();
+        Some(task)
     }
 }
 
@@ -149,6 +153,7 @@ impl BlockingQueue<Task> for ShedQueue {
 }
 
 #[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 mod models {
     use std::sync::Arc;
     use std::time::Duration;
@@ -157,33 +162,59 @@ mod models {
     use crate::pool::{Codel, ThreadPoolExecutor};
     use crate::submit::Submit;
     use crate::sync::clock::TestClock;
-    use crate::sync::{Condvar, Mutex, model};
-    use crate::task::Cancellation;
+    use crate::sync::{Condvar, Mutex, model, thread};
+    use crate::task::{Cancellation, TaskHandle};
 
-    /// A pool that sheds whatever it may, and whose worker is busy for longer than tasks may wait.
-    ///
+    /// Three tasks in the queue of a pool that sheds whatever it may, and whose worker was busy for longer than
+    /// they may wait. Before the worker goes on, `meanwhile` is called with the handles.
+    fn pool_that_sheds(
+        meanwhile: impl FnOnce(&[TaskHandle<i32>; 3]),
+    ) -> (ThreadPoolExecutor, [TaskHandle<i32>; 3]) {
+        let clock = TestClock::new();
+        let builder = ThreadPoolExecutor::builder().core_pool_size(1);
+        let builder = builder.shed(Codel::new(Duration::ZERO, Duration::ZERO));
+        let pool = clock.enter(|| builder.build().unwrap());
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = Arc::clone(&gate);
+        let busy = pool.submit(move || {
+            let mut is_open = theirs.0.lock();
+            while !*is_open {
+                is_open = theirs.1.wait(is_open);
+            }
+        });
+        let handles = [1, 2, 3].map(|number| pool.submit(move || number).unwrap());
+        clock.advance(Duration::from_secs(1));
+        meanwhile(&handles);
+        *gate.0.lock() = true;
+        gate.1.notify_all();
+        busy.unwrap().join().unwrap();
+        (pool, handles)
+    }
+
+    /// WL-502
+    #[test]
+    fn a_task_that_its_owner_cancels_while_it_is_shed_is_counted_as_it_has_ended() {
+        model(|| {
+            let mut canceller = None;
+            let (pool, handles) = pool_that_sheds(|handles| {
+                let control = handles[0].control();
+                let body = move || control.cancel();
+                canceller = Some(thread::Builder::new().spawn(body).unwrap());
+            });
+            pool.close();
+            let _ = canceller.unwrap().join().unwrap();
+            let reasons = handles.iter().filter_map(|handle| handle.cancellation());
+            let shed = reasons.filter(|reason| *reason == Cancellation::Shed);
+            assert_eq!(pool.stats().shed_task_count, shed.count() as u64);
+        });
+    }
+
     /// WL-191
     #[test]
     fn each_task_is_served_or_shed_and_the_last_one_is_served() {
         model(|| {
-            let clock = TestClock::new();
-            let builder = ThreadPoolExecutor::builder().core_pool_size(1);
-            let builder = builder.shed(Codel::new(Duration::ZERO, Duration::ZERO));
-            let pool = clock.enter(|| builder.build().unwrap());
-            let gate = Arc::new((Mutex::new(false), Condvar::new()));
-            let theirs = Arc::clone(&gate);
-            let busy = pool.submit(move || {
-                let mut is_open = theirs.0.lock();
-                while !*is_open {
-                    is_open = theirs.1.wait(is_open);
-                }
-            });
-            let handles = [1, 2, 3].map(|number| pool.submit(move || number).unwrap());
-            clock.advance(Duration::from_secs(1));
-            *gate.0.lock() = true;
-            gate.1.notify_all();
+            let (pool, handles) = pool_that_sheds(|_| ());
             pool.close();
-            busy.unwrap().join().unwrap();
             let shed = handles.iter().filter_map(|handle| handle.cancellation());
             let shed: Vec<_> = shed.collect();
             assert!(shed.iter().all(|reason| *reason == Cancellation::Shed));

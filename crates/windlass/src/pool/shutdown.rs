@@ -22,6 +22,7 @@ impl Shared {
         if let Some(timers) = &self.options.timers {
             timers.pool_shut_down(reason);
         }
+        self.options.cancels.shut_down(reason);
         self.try_terminate();
     }
 
@@ -38,7 +39,9 @@ impl Shared {
         for task in drained.iter().flatten() {
             task.set_drop_reason(Cancellation::Drained);
         }
-        self.try_terminate();
+        self.options.cancels.shut_down(Cancellation::Shutdown);
+        // Whoever calls this gets the tasks, whatever the hook does.
+        self.report_panic(catch(|| self.try_terminate()));
         drained.unwrap_or_else(|payload| resume_unwind(payload))
     }
 

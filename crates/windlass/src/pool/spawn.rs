@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::assist::Member;
 use super::ctl::{CtlSnapshot, MAX_WORKERS, RunState};
+use super::in_place_times::EndOfWorker;
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::tally::Exit;
@@ -324,6 +325,7 @@ impl Shared {
         self.roster.add(worker);
         self.tally.count_start();
         let member = Member::worker(self, Self::replace_blocked);
+        let _times = EndOfWorker;
         let ended = catch(|| with_wait_helper(member, || worker::run(self, worker)));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         // The failure is reported after the worker was replaced, so that a handler may wait for the

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ctl::CtlSnapshot;
+use super::in_place_times;
 use super::roster::Worker;
 use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use super::tally::{Exit, Unsuccessful};
+use super::waits::Membership;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
-use crate::sync::clock;
 use crate::task::{Failure, RunOutcome, Task};
 use crate::times::{Ending, Stopwatch, TaskRecord};
 use crate::unwind::{catch, discard};
@@ -84,7 +85,17 @@ fn run_task(
     if pool.options.hooks.is_some() || !stopwatch.begin_plain(next) {
         return run_observed(pool, stopwatch, me, task);
     }
-    let ended = run_plain(task);
+    end_plain(pool, stopwatch, me, run_plain(task))
+}
+
+/// Counts a task for which [`Stopwatch::begin_plain`] returned true; returns what [`run_task`] does.
+#[inline]
+fn end_plain(
+    pool: &Shared,
+    stopwatch: &Stopwatch,
+    me: &ThreadContext,
+    ended: RunEnd,
+) -> Result<u64, Failure> {
     let retirements = pool.retirements();
     stopwatch.end_plain();
     if !matches!(ended, RunEnd::Ended) {
@@ -106,6 +117,12 @@ fn run_observed(
     let Some(next) = task.as_ref() else {
         return Ok(pool.retirements());
     };
+    if let Some(hooks) = &pool.options.hooks {
+        if stopwatch.begin_plain(next) {
+            let ended = run_hooked(task, &**hooks, pool.options.takes_times);
+            return end_plain(pool, stopwatch, me, ended);
+        }
+    }
     let id = next.id();
     let begun = stopwatch.begin(next);
     let ended = match &pool.options.hooks {
@@ -126,7 +143,9 @@ fn run_observed(
 ///
 /// An interrupt for the outer task stays pending, or becomes so if it comes meanwhile; one for this task
 /// ends with it. What would end a worker is reported.
-pub(crate) fn run_in_place(pool: &Shared, task: Task) {
+pub(crate) fn run_in_place(pool: &Shared, task: Task, membership: Membership) {
+    let stopwatch = in_place_times::stopwatch(pool, membership);
+    let begun = stopwatch.begin(&task);
     let (id, mut task) = (task.id(), Some(task));
     let ended = ThreadContext::with_current(|me| {
         let outer = me.begin_nested();
@@ -140,8 +159,9 @@ pub(crate) fn run_in_place(pool: &Shared, task: Task) {
         me.end_nested(outer, id.as_u64());
         ended
     });
+    stopwatch.end(begun);
     pool.roster.in_place.end();
-    let describe = |ending| TaskRecord::new(id, clock::now(), ending);
+    let describe = |ending| stopwatch.describe(begun, id, ending);
     if let Some(failure) = count_unsuccessful(pool, ended, describe) {
         pool.report(&failure);
         discard(failure);

@@ -95,8 +95,14 @@ impl<T: Send> Discipline for Aging<T> {
     type Item = T;
 
     fn push(&mut self, item: T) {
-        let rank = self.rank(&item);
-        self.entries.push(Ranked { rank, item }, Ranked::compare);
+        self.push_from(&mut Some(item));
+    }
+
+    fn push_from(&mut self, item: &mut Option<T>) {
+        let rank = item.as_ref().map(|item| self.rank(item));
+        if let Some((rank, item)) = rank.zip(item.take()) {
+            self.entries.push(Ranked { rank, item }, Ranked::compare);
+        }
     }
 
     fn pop(&mut self) -> Option<T> {

@@ -97,6 +97,10 @@ impl<T: Send + Delayed> Discipline for ByDeadline<T> {
         self.0.push(item, by_deadline);
     }
 
+    fn push_from(&mut self, item: &mut Option<T>) {
+        self.0.push_from(item, by_deadline);
+    }
+
     fn pop(&mut self) -> Option<T> {
         self.0.pop(by_deadline)
     }

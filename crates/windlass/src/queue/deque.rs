@@ -69,7 +69,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     #[doc(alias = "addFirst")]
     pub fn offer_first(&self, item: T) -> Result<(), PutError<T>> {
         self.0
-            .insert(item, WaitLimit::NoWait, DequeDiscipline::push_front)
+            .insert(item, WaitLimit::NoWait, DequeDiscipline::push_front_from)
     }
 
     /// Places the element at the tail if there is room right now.
@@ -80,7 +80,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     #[doc(alias = "addLast")]
     pub fn offer_last(&self, item: T) -> Result<(), PutError<T>> {
         self.0
-            .insert(item, WaitLimit::NoWait, DequeDiscipline::push)
+            .insert(item, WaitLimit::NoWait, DequeDiscipline::push_from)
     }
 
     /// Places the element at the head, waiting for room no longer than `timeout`.
@@ -92,7 +92,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
         self.0.insert(
             item,
             WaitLimit::timeout(timeout),
-            DequeDiscipline::push_front,
+            DequeDiscipline::push_front_from,
         )
     }
 
@@ -102,8 +102,11 @@ impl<T: Send> LinkedBlockingDeque<T> {
     ///
     /// [`PutError::TimedOut`] or [`PutError::Interrupted`], with the element.
     pub fn offer_last_timeout(&self, item: T, timeout: Duration) -> Result<(), PutError<T>> {
-        self.0
-            .insert(item, WaitLimit::timeout(timeout), DequeDiscipline::push)
+        self.0.insert(
+            item,
+            WaitLimit::timeout(timeout),
+            DequeDiscipline::push_from,
+        )
     }
 
     /// Places the element at the head, waiting for room.
@@ -117,7 +120,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// Waits forever if no room becomes free and nobody interrupts.
     pub fn put_first(&self, item: T) -> Result<(), PutError<T>> {
         self.0
-            .insert(item, WaitLimit::Forever, DequeDiscipline::push_front)
+            .insert(item, WaitLimit::Forever, DequeDiscipline::push_front_from)
     }
 
     /// Places the element at the tail, waiting for room.
@@ -131,7 +134,7 @@ impl<T: Send> LinkedBlockingDeque<T> {
     /// Waits forever if no room becomes free and nobody interrupts.
     pub fn put_last(&self, item: T) -> Result<(), PutError<T>> {
         self.0
-            .insert(item, WaitLimit::Forever, DequeDiscipline::push)
+            .insert(item, WaitLimit::Forever, DequeDiscipline::push_from)
     }
 
     /// Removes the element at the head if there is one right now.

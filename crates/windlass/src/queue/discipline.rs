@@ -71,6 +71,16 @@ pub trait Discipline: Send {
     /// Inserts an element. Called only if there is room and the element is admitted.
     fn push(&mut self, item: Self::Item);
 
+    /// Inserts the element of `item`, and leaves `None` there. Called instead of [`push`](Self::push).
+    ///
+    /// An element that is still there when this panics is dropped after the lock was released, so that its
+    /// `Drop` can use the queue. Override where [`push`](Self::push) may panic.
+    fn push_from(&mut self, item: &mut Option<Self::Item>) {
+        if let Some(item) = item.take() {
+            self.push(item);
+        }
+    }
+
     /// Removes the element that is next, whatever [`ready_at`](Self::ready_at) returns; `None` if
     /// none is [available](Self::available).
     fn pop(&mut self) -> Option<Self::Item>;

@@ -117,6 +117,10 @@ impl<T: Send> Discipline for Heap<T> {
         self.entries.push(item, &*self.compare);
     }
 
+    fn push_from(&mut self, item: &mut Option<T>) {
+        self.entries.push_from(item, &*self.compare);
+    }
+
     fn pop(&mut self) -> Option<T> {
         self.entries.pop(&*self.compare)
     }

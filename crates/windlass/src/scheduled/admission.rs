@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::shared::{Shared, TimerKind};
+use super::shared::{Shared, TimerKind, is_internal};
 use crate::executor::RejectedExecution;
 use crate::pool::{self, NotAdmitted};
 use crate::task::{Cancellation, Task};
@@ -31,13 +31,19 @@ impl Shared {
         };
         if let Err(not_admitted) = queued {
             let (task, no_thread) = not_admitted.into_parts();
-            let reason = if no_thread {
-                Cancellation::NoThread
+            if no_thread {
+                task.cancel(Cancellation::NoThread);
             } else {
-                self.shutdown_reason()
-            };
-            task.cancel(reason);
+                self.cancel_for_shutdown(pool, &task);
+            }
         }
+    }
+
+    /// Cancels a task that does not run after the shutdown, and counts it.
+    pub(super) fn cancel_for_shutdown(&self, pool: &pool::Shared, task: &Task) {
+        let is_accepted = !is_internal(task);
+        let cancelled = task.cancel(self.shutdown_reason());
+        pool.options.cancels.add_if(cancelled && is_accepted);
     }
 
     #[inline]
@@ -47,10 +53,16 @@ impl Shared {
         task: Task,
         kind: TimerKind,
     ) -> Result<(), NotAdmitted> {
-        pool.admit_queued(
-            task,
-            |task| self.timers.push(task),
-            |state| self.may_run(state, kind),
-        )
+        let id = task.id();
+        // Samples are taken of tasks without a timer only: others wait from when they are due.
+        let is_plain = kind != TimerKind::Immediate && !pool.takes_times();
+        let push = || {
+            if is_plain {
+                self.timers.push_timer(task);
+            } else {
+                self.timers.push(pool.record_submission_time(task));
+            }
+        };
+        pool.admit_queued(id, push, |state| self.may_run(state, kind))
     }
 }

@@ -20,6 +20,12 @@ pub(super) trait Entry {
 
     /// Sets the position in the list that the queue keeps the timer in.
     fn set_position(&self, position: usize);
+
+    /// Sets sequence number and position.
+    fn set_place(&self, sequence: u64, position: usize) {
+        self.set_sequence(sequence);
+        self.set_position(position);
+    }
 }
 
 /// The number of positions that an entry can have.
@@ -49,5 +55,10 @@ impl Entry for TimedTask {
     #[inline]
     fn set_position(&self, position: usize) {
         self.place().set_position(position);
+    }
+
+    #[inline]
+    fn set_place(&self, sequence: u64, position: usize) {
+        self.place().set(sequence, position);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::shared::{Shared, TimerKind};
 use super::stats::QueuedTask;
-use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, RunningTask, ShutdownCancels};
 use crate::interrupt::Interrupted;
 use crate::pool::{
     ConfigError, Patch, PoolStats, ReconfigureError, Reconfigured, RejectedExecutionHandler,
@@ -288,6 +288,10 @@ impl Executor for ScheduledThreadPoolExecutor {
     fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
         self.pool.limit_owner()
     }
+
+    fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+        self.pool.shutdown_cancels()
+    }
 }
 
 impl ExecutorService for ScheduledThreadPoolExecutor {
@@ -313,6 +317,10 @@ impl ExecutorService for ScheduledThreadPoolExecutor {
 
     fn completed_count(&self) -> Option<u64> {
         Some(self.pool.completed_task_count())
+    }
+
+    fn cancelled_by_shutdown(&self) -> Option<u64> {
+        self.pool.cancelled_by_shutdown()
     }
 
     fn await_termination(&self, timeout: Duration) -> Result<bool, Interrupted> {

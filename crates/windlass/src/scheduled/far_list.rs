@@ -37,9 +37,25 @@ impl<E: Entry> FarList<E> {
 
     #[inline]
     pub(super) fn push(&mut self, timer: E) {
+        timer.set_position(self.next_position());
+        self.append(timer);
+    }
+
+    /// Appends a timer, with its sequence number.
+    #[inline]
+    pub(super) fn push_new(&mut self, sequence: u64, timer: E) {
+        timer.set_place(sequence, self.next_position());
+        self.append(timer);
+    }
+
+    fn next_position(&self) -> usize {
         let places = self.timers.len();
         assert!(places < POSITIONS, "there are too many timers");
-        timer.set_position((self.first + places) % POSITIONS);
+        (self.first + places) % POSITIONS
+    }
+
+    #[inline]
+    fn append(&mut self, timer: E) {
         self.timers.push_back(Some(timer));
         self.len += 1;
     }

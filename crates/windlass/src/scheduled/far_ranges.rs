@@ -57,6 +57,14 @@ impl<E: Entry> FarRanges<E> {
         self.len += 1;
     }
 
+    /// Inserts a timer that belongs to one of the ranges, with its sequence number.
+    #[inline]
+    pub(super) fn push_new(&mut self, due: u64, sequence: u64, entry: E) {
+        let range = self.range_of(due);
+        self.lists[range].push_new(sequence, entry);
+        self.len += 1;
+    }
+
     /// Removes the timer with this due time at this position, if it is the one that `is_wanted`.
     #[inline]
     pub(super) fn remove(

@@ -15,16 +15,13 @@ use std::time::Duration;
 use super::builder::Builder;
 use super::executor::ScheduledThreadPoolExecutor;
 use super::service::{ScheduledExecutorService, ScheduledPool};
+use super::shared::{OnTimerThread, is_internal};
 use crate::executor::{Executor, ExecutorService, RejectedExecution, RejectionReason};
 use crate::forkjoin::{DueTasks, ForkJoinPool, PoolTimers};
 use crate::pool::Hooks;
 use crate::sync::Mutex;
 use crate::task::{Cancellation, Failure, Task, TaskBuilder, TaskHandle};
 use crate::unwind::{catch, ignore_panic};
-
-/// A task with this attachment is run by the thread of the timers: all workers may be busy with what it is
-/// to end.
-struct OnTimerThread;
 
 /// The entrance of the fork-join pool; none when the timers have terminated.
 struct Entrance(Mutex<Option<DueTasks>>);
@@ -33,7 +30,7 @@ impl Entrance {
     fn forward(&self, task: Task) {
         let pool = self.0.lock().clone();
         match pool {
-            Some(pool) if task.attachment::<OnTimerThread>().is_none() => pool.submit(task),
+            Some(pool) if !is_internal(&task) => pool.submit(task),
             _ => task.run(),
         }
     }
@@ -75,14 +72,24 @@ impl PoolTimers for ForkJoinTimers {
 
     fn pool_stopped(&self) {
         for task in self.0.shutdown_now() {
-            ignore_panic(|| {
-                task.cancel(Cancellation::Shutdown);
+            ignore_panic(move || {
+                let is_accepted = !is_internal(&task);
+                let cancelled = task.cancel(Cancellation::Shutdown);
+                if let Some(cancels) = self.0.shutdown_cancels() {
+                    cancels.add_if(cancelled && is_accepted);
+                }
+                // Here: a body may panic when it is dropped, and others are still to be cancelled.
+                drop(task);
             });
         }
     }
 
     fn delayed(&self) -> usize {
         self.0.queue().len()
+    }
+
+    fn cancelled_by_shutdown(&self) -> u64 {
+        self.0.cancelled_by_shutdown().unwrap_or_default()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -84,6 +84,21 @@ mod large {
     use super::*;
     use crate::task::TaskState;
 
+    /// No core, no keep-alive: the worker exits as soon as no task is left.
+    #[test]
+    fn a_worker_that_leaves_does_not_leave_a_task_behind() {
+        model(|| {
+            let builder = ScheduledThreadPoolExecutor::builder().core_pool_size(0);
+            let pool = builder.keep_alive(Duration::ZERO).build();
+            let runs = Runs::default();
+            drop(pool.schedule(Duration::ZERO, runs.body()).unwrap());
+            let mut second = pool.schedule(Duration::ZERO, runs.body()).unwrap();
+            second.get().unwrap();
+            close(&pool);
+            assert_eq!(runs.count(), 2);
+        });
+    }
+
     #[test]
     fn a_periodic_task_ends_with_its_cancel_whenever_that_comes() {
         for removes in [false, true] {

@@ -148,7 +148,10 @@ impl Runnable for PeriodicTask {
         };
         let kind = TimerKind::of_timer(Some(self.cell_timer()));
         if !shared.may_run(pool.ctl.load().state(), kind) {
-            return self.cancel_run(shared.shutdown_reason());
+            let reason = shared.shutdown_reason();
+            let cancelled = self.cell.cancel(CancelMode::LetRun, reason);
+            pool.options.cancels.add_if(cancelled);
+            return RunOutcome::Skipped;
         }
         let mut outcome = self.cell.run_and_reset();
         // After the last attempt, or a cancel, there is no next run.

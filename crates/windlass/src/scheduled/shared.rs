@@ -41,6 +41,15 @@ pub(super) struct Options {
     pub(super) on_periodic_failure: Option<OnPeriodicFailure>,
 }
 
+/// A task with this attachment is a timer of a fork-join pool that ends another task. It is run by the thread of the
+/// timers: all workers may be busy with what it is to end.
+pub(super) struct OnTimerThread;
+
+/// Returns whether the library has submitted the task for itself.
+pub(super) fn is_internal(task: &Task) -> bool {
+    task.attachment::<OnTimerThread>().is_some()
+}
+
 /// The kind of a task, which decides whether it still runs after a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimerKind {

@@ -42,7 +42,7 @@ impl Shared {
         pool.task_count.invalidate();
         let mut panicked = None;
         for task in ineligible {
-            if let Err(payload) = catch(|| task.cancel(self.shutdown_reason())) {
+            if let Err(payload) = catch(|| self.cancel_for_shutdown(pool, &task)) {
                 match &panicked {
                     None => panicked = Some(payload),
                     Some(_) => discard_payload(payload),

@@ -48,6 +48,16 @@ impl TimerQueue {
         }
     }
 
+    /// Inserts the timer that is there.
+    #[inline]
+    pub(super) fn push_timer(&mut self, timer: &mut Option<TimedTask>) {
+        let Some(timer) = timer.take() else { return };
+        let due = self.timers.push(timer);
+        if self.first_due.is_none_or(|(first, _)| due < first) {
+            self.first_due = Some((due, instant(due)));
+        }
+    }
+
     /// Removes the task with this timer, if it is queued.
     #[inline]
     pub(super) fn remove_timer(&mut self, timer: TimerView<'_>) -> Option<TimedTask> {
@@ -131,7 +141,7 @@ impl Discipline for TimerQueue {
     #[inline]
     fn push(&mut self, task: Task) {
         match TimedTask::new(task) {
-            Ok(timer) => self.timers.push(timer),
+            Ok(timer) => return self.push_timer(&mut Some(timer)),
             Err(task) => {
                 // A clock that is set back would break the order.
                 let last = self.immediate.back().map_or(0, |last| last.due);

@@ -60,18 +60,20 @@ impl<E: Entry> TimerSet<E> {
         self.last_sequence
     }
 
-    /// Inserts a timer; one that has no sequence number is the last of those due at the same time.
+    /// Inserts a timer, and returns its due time; one that has no sequence number is the last of those
+    /// due at the same time.
     #[inline]
-    pub(super) fn push(&mut self, entry: E) {
+    pub(super) fn push(&mut self, entry: E) -> u64 {
         let (due, mut sequence) = entry.key();
         if sequence == 0 {
             sequence = self.next_sequence();
-            entry.set_sequence(sequence);
         }
         if self.far.covers(due) {
-            self.far.push(due, entry);
-            return self.refill();
+            self.far.push_new(due, sequence, entry);
+            self.refill();
+            return due;
         }
+        entry.set_sequence(sequence);
         self.near.push(Key {
             due,
             sequence,
@@ -80,6 +82,7 @@ impl<E: Entry> TimerSet<E> {
         if self.near.len() > self.split_above {
             self.split_near();
         }
+        due
     }
 
     /// Returns due time and sequence number of the first timer.

@@ -14,7 +14,7 @@ use crate::pool::{self, TaskCount};
 use crate::queue::{Blocking, BlockingQueue, Fairness, InterruptPrecedence, PutError, Waiting};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock::Clock;
-use crate::task::{Failure, Task, TimerService, TimerView};
+use crate::task::{Failure, Task, TimedTask, TimerService, TimerView};
 use crate::unwind::catch;
 
 /// The queue, the clock and the policies of a scheduled pool.
@@ -88,6 +88,19 @@ impl Timers {
     #[inline]
     pub(super) fn push(&self, task: Task) {
         self.queue.push(task);
+    }
+
+    /// Inserts a task that probably has a timer.
+    #[inline]
+    pub(super) fn push_timer(&self, task: Task) {
+        match TimedTask::new(task) {
+            // In two words from here on, not in five.
+            Ok(timer) => {
+                let mut timer = Some(timer);
+                self.queue.push_by(|queue| queue.push_timer(&mut timer));
+            }
+            Err(task) => self.push(task),
+        }
     }
 
     /// Calls `f` with due time, sequence number and task of each element, in no particular order.

@@ -20,7 +20,8 @@ const WAIT: Duration = Duration::from_secs(5);
 ///
 /// It ends them one after the other, in the order in which they were added. For each it stops the
 /// intake, lets accepted tasks finish for a time, then interrupts what still runs and takes out what has
-/// not started, and waits again. The report says what became of every task.
+/// not started, and waits again. The report says what became of the
+/// tasks that it had accepted; see [`PoolReport`].
 ///
 /// Add executors before those that their tasks submit to: an executor accepts tasks until all before
 /// it have ended. A task that submits to one that has ended gets its task back, rejected as
@@ -165,6 +166,7 @@ impl Run<'_, '_> {
     fn end(&mut self, name: &str, pool: &dyn ExecutorService) -> PoolReport {
         let started = clock::now();
         let completed_before = ask(|| pool.completed_count());
+        let cancelled_before = ask(|| pool.cancelled_by_shutdown());
         let mut handed_back = Vec::new();
         let end = if ask(|| pool.is_terminated()) {
             PoolEnd::AlreadyTerminated
@@ -185,12 +187,14 @@ impl Run<'_, '_> {
             PoolEnd::StillRunning => ask(|| pool.running_tasks()),
             _ => Vec::new(),
         };
-        let completed = ask(|| pool.completed_count()).zip(completed_before);
+        let completed = ask(|| pool.completed_count());
+        let cancelled = ask(|| pool.cancelled_by_shutdown());
         PoolReport {
             name: name.to_owned(),
             end,
-            finished: completed.map(|(now, before)| now.saturating_sub(before)),
+            finished: increase(completed_before, completed),
             handed_back,
+            cancelled: increase(cancelled_before, cancelled),
             still_running,
             took: since(started),
         }
@@ -264,6 +268,11 @@ fn ask<R: Default>(question: impl FnOnce() -> R) -> R {
         discard_payload(payload);
         R::default()
     })
+}
+
+/// Returns by how much a count has grown, if there is one.
+fn increase(before: Option<u64>, now: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(before?))
 }
 
 fn since(start: Instant) -> Duration {

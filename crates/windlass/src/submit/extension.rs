@@ -243,14 +243,22 @@ pub trait Submit: Executor {
     /// |---|---|
     /// | with the value | the future is ready |
     /// | with the failure | it panics |
-    /// | cancelled as `Requested` | it is cancelled; a last poll drops the future on the executor |
+    /// | cancelled as `Requested`, `Token` or `Parent` | it is cancelled; a last poll drops the future on the executor |
+    /// | cancelled as `Expired` | it was not polled before its deadline, or in its queue time |
+    /// | cancelled as `TimedOut` | its run limit is over |
     /// | cancelled as `Shutdown` or `Rejected` | the executor rejects a wake-up; the future is dropped |
     /// | cancelled as `Drained` or `Removed` | the task of a poll was returned by the pool, and dropped |
     /// | cancelled as `Dropped` | the future is pending and nobody can wake it any more |
     ///
-    /// Until then its state is [`Queued`](crate::task::TaskState::Queued), also while it is polled, and
-    /// `cancel_now` interrupts no thread. A wake-up is a submission by the thread that wakes, with all that the
-    /// policy of the pool does if it is full.
+    /// While it is polled its state is [`Running`](crate::task::TaskState::Running), `cancel_now` interrupts the
+    /// thread that polls it, and [`task::current`](crate::task::current) is its task. Between two polls its state is
+    /// [`Queued`](crate::task::TaskState::Queued). A wake-up is a submission by the thread that wakes, with all
+    /// that the policy of the pool does if it is full.
+    ///
+    /// The limits of a task, its own or those of the pool, are those of the future as a whole. A deadline and a
+    /// limit of the queue time are for the first poll. The run limit counts from the first poll on, the time between two
+    /// polls included: when it is over, a poll under way is interrupted, and the future is dropped when it returns; one
+    /// that is suspended is dropped at once, by a last poll on the executor.
     ///
     /// ```
     /// use windlass::prelude::*;

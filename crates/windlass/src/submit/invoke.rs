@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::executor::{Executor, RejectedExecution, execute_by};
-use crate::interrupt::Interrupted;
 use crate::queue::{BlockingQueue, LinkedBlockingQueue};
 use crate::sync::Deadline;
 use crate::task::{
-    BatchId, CancelMode, Cancellation, ExecutionError, Handle, Helpers, Task, TaskHandle, WaitError,
+    Batch, CancelMode, Cancellation, ExecutionError, Handle, Helpers, Task, TaskHandle, WaitError,
 };
 
 /// Why an `invoke_…` method or a `map` of [`Submit`](crate::Submit) has no result.
@@ -183,7 +182,7 @@ where
 /// before.
 fn next_done(
     done: &LinkedBlockingQueue<usize>,
-    batch: BatchId,
+    batch: &Batch,
     deadline: Deadline,
 ) -> Result<Option<usize>, InvokeError> {
     let mut wait = |limit: Deadline| match limit.remaining() {
@@ -191,10 +190,13 @@ fn next_done(
         Some(left) => done.poll_timeout(left),
     };
     let finished = match Helpers::current(None) {
-        None => wait(deadline),
+        None => wait(deadline).map_err(WaitError::from),
         Some(helpers) => helpers.wait_any(batch, deadline, &|| !done.is_empty(), &mut wait),
     };
-    finished.map_err(|Interrupted| InvokeError::Interrupted)
+    finished.map_err(|error| match error {
+        WaitError::Interrupted => InvokeError::Interrupted,
+        deadlock @ WaitError::Deadlock(_) => InvokeError::Failed(deadlock.into()),
+    })
 }
 
 /// Submits tasks one by one until one succeeds, and returns its value.
@@ -207,7 +209,7 @@ where
     X: Executor + ?Sized,
     T: Send + 'static,
 {
-    let (done, batch) = (Arc::new(LinkedBlockingQueue::new()), BatchId::next());
+    let (done, batch) = (Arc::new(LinkedBlockingQueue::new()), Batch::new());
     let limit = deadline.unwrap_or(Deadline::Never);
     let mut handles = CancelAll::new();
     let mut running = 0_usize;
@@ -221,7 +223,8 @@ where
                 continue;
             };
             let (at, done) = (handles.handles.len(), Arc::clone(&done));
-            handle.head().add_to_batch(batch);
+            handle.head().add_to_batch(batch.id());
+            batch.add();
             handle.on_done(move |_| drop(done.offer(at)));
             handles.handles.push(handle);
             match execute_by(executor, task, limit) {
@@ -239,13 +242,14 @@ where
             None if running == 0 => {
                 return Err(last_failure.map_or(InvokeError::Empty, InvokeError::Failed));
             }
-            None => next_done(&done, batch, limit)?,
+            None => next_done(&done, &batch, limit)?,
         };
         let Some(at) = finished else {
             handles.reason = Cancellation::TimedOut;
             return Err(InvokeError::TimedOut);
         };
         running -= 1;
+        batch.take();
         match handles.handles[at].try_get() {
             Some(Ok(value)) => {
                 handles.reason = Cancellation::Superseded;

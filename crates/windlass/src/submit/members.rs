@@ -4,6 +4,10 @@
 //! may exist for longer: that of a task that was cancelled while it ran keeps running, and that of one
 //! that was cancelled in the queue is dropped by the canceller. A scope whose tasks are done must therefore
 //! still wait until its closures are gone, because these borrow.
+//!
+//! A closure of a task that is done may still spawn others, and the thread that waits for the closures may be the only
+//! one that can run them. So it announces that it waits, under the lock of the list, and who adds a task to
+//! the list then wakes it: it waits for the new task, and in this way runs it.
 
 use std::any::Any;
 use std::fmt;
@@ -74,6 +78,15 @@ pub(super) enum JoinPolicy {
     FirstSuccess,
 }
 
+/// What ends a wait for the tasks of a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitUntil {
+    /// The end of the tasks, and nothing else: if they wait for the scope, one of their waits is told.
+    Done,
+    /// Also a circle of waits.
+    DoneOrCircle,
+}
+
 /// The number of a task in its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member(u64);
@@ -103,6 +116,8 @@ struct Tasks {
     failures: Vec<KeptFailure>,
     /// Why all of them were cancelled; later ones are cancelled at once.
     cancelled: Option<(CancelMode, Cancellation)>,
+    /// Whether the thread of the scope waits for closures, and wants to know of new tasks.
+    awaits_closures: bool,
 }
 
 struct KeptFailure {
@@ -195,16 +210,19 @@ impl Members {
 
     /// Adds a task, which has not been submitted. It is cancelled at once if the others were.
     pub(super) fn add(self: &Arc<Self>, member: Member, task: &TaskControl) {
-        let (tidied, cancelled) = {
+        let (tidied, cancelled, is_awaited) = {
             let mut tasks = self.tasks.lock();
             tasks.counts.submitted += 1;
             let at = tasks.find(member).unwrap_or_else(|at| at);
             tasks.open.insert(at, (member, task.clone()));
             let is_long = tasks.open.len() >= tasks.tidy_at.max(TIDY);
             let tidied = if is_long { tasks.tidy() } else { Vec::new() };
-            (tidied, tasks.cancelled)
+            (tidied, tasks.cancelled, tasks.awaits_closures)
         };
         drop(tidied);
+        if is_awaited {
+            self.owner.unpark();
+        }
         if self.policy != JoinPolicy::All {
             let members = Arc::clone(self);
             task.on_done(move |end| members.ended(end));
@@ -315,47 +333,82 @@ impl Members {
 
     /// Waits until the task is done. If the deadline of the scope passes before, all tasks are cancelled, also
     /// if there is no timer thread.
-    fn wait_for(&self, task: &TaskControl) {
-        if !task.wait_to_the_end(self.deadline) {
+    fn wait_for(&self, task: &TaskControl, until: WaitUntil) -> Result<(), ExecutionError> {
+        let done = match until {
+            WaitUntil::Done => task.wait_to_the_end(self.deadline),
+            WaitUntil::DoneOrCircle => task.wait_uninterruptibly_by(self.deadline)?,
+        };
+        if !done {
             self.cancel(CancelMode::Interrupt, Cancellation::TimedOut);
         }
+        Ok(())
     }
 
     /// Waits until all tasks are done. A worker that waits runs them, or is replaced meanwhile.
-    pub(super) fn wait_for_tasks(&self) {
+    ///
+    /// # Errors
+    ///
+    /// A circle of waits, if that ends the wait.
+    pub(super) fn wait_for_tasks(&self, until: WaitUntil) -> Result<(), ExecutionError> {
         // Where the oldest task is found first: to search a long queue for the newest each time would take
         // long.
         if Helpers::current(None).is_some_and(|helpers| !helpers.find_newest_first()) {
             let open = self.tasks.lock().open.clone();
-            open.iter().for_each(|(_, task)| self.wait_for(task));
+            open.iter()
+                .try_for_each(|(_, task)| self.wait_for(task, until))?;
         }
         while let Some(task) = self.newest_open() {
-            self.wait_for(&task);
+            self.wait_for(&task, until)?;
         }
+        Ok(())
     }
 
-    /// Waits until no closure exists. Then nobody can add a task any more.
+    /// Returns whether a task is not done. Until this is called again or the wait ends, new ones unpark the
+    /// thread of the scope.
+    fn announce_wait(&self) -> bool {
+        let mut tasks = self.tasks.lock();
+        tasks.awaits_closures = true;
+        tasks.open.iter().any(|(_, task)| !task.is_done())
+    }
+
+    /// Waits until no closure exists, or a task that was added meanwhile is to be waited for.
     fn wait_for_closures(&self) {
         let mut wait = || {
-            while self.closures.load(Ordering::Acquire) != 0 {
+            while self.has_closures() && !self.announce_wait() {
                 let _ = self.owner.park_uninterruptibly(Deadline::Never);
             }
         };
-        if self.closures.load(Ordering::Acquire) == 0 {
+        if !self.has_closures() {
             return;
         }
         match Helpers::current(None) {
             Some(helpers) => helpers.while_blocked(&mut wait),
             None => wait(),
         }
+        self.tasks.lock().awaits_closures = false;
+    }
+
+    fn has_closures(&self) -> bool {
+        self.closures.load(Ordering::Acquire) != 0
     }
 
     /// Waits, on the thread of the scope, until all tasks are done and no closure exists.
     pub(super) fn wait_for_all(&self) {
-        self.wait_for_tasks();
-        self.wait_for_closures();
-        // Those that closures have added meanwhile are done too: their closures are gone.
-        self.wait_for_tasks();
+        // Not the other way round: when no closure exists, nobody can add a task any more, and those that
+        // closures have added are done, since their closures are gone.
+        while {
+            self.wait_to_the_end();
+            self.has_closures()
+        } {
+            self.wait_for_closures();
+        }
+        self.wait_to_the_end();
+    }
+
+    /// Waits until all tasks are done, though another wait may have to be told of a circle.
+    fn wait_to_the_end(&self) {
+        let ended = self.wait_for_tasks(WaitUntil::Done);
+        debug_assert!(ended.is_ok(), "nothing but their end ends it");
     }
 
     /// Takes the payload of the first panic that nobody has seen, after all tasks are done.

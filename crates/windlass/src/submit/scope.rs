@@ -25,7 +25,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::members::{JoinPolicy, Member, Members, ScopeCounts};
+use super::members::{JoinPolicy, Member, Members, ScopeCounts, WaitUntil};
 use super::rejected_spawn::RejectedSpawn;
 use super::scoped_handle::{ScopedHandle, TakeValue};
 use crate::executor::{Executor, execute_by};
@@ -238,13 +238,15 @@ impl<'scope> Scope<'scope, '_> {
     /// The first failure, if the group [fails fast](super::TaskGroup::fail_fast); the last, if the
     /// [first success](super::TaskGroup::first_success) was wanted and there is none;
     /// [`Cancelled`](ExecutionError::Cancelled) if the scope was cancelled, or its time limit has passed,
-    /// before all tasks were done.
+    /// before all tasks were done; [`Deadlock`](ExecutionError::Deadlock) if a task waits for this call, as in a
+    /// task of the scope itself.
     ///
     /// # Deadlocks
     ///
-    /// In a task of the scope this waits for that task too, forever.
+    /// As every wait, it notices a circle of waits only on threads that run tasks for a pool: on others it
+    /// waits forever for a task that waits for it.
     pub fn join(&self) -> Result<(), ExecutionError> {
-        self.members.wait_for_tasks();
+        self.members.wait_for_tasks(WaitUntil::DoneOrCircle)?;
         self.members.verdict()
     }
 

@@ -12,19 +12,20 @@
 //! `async_task::Task` schedules a last poll, which drops the future on a thread of the executor. A future
 //! that nobody can wake any more is noticed by [`Tracked`], and its handle is cancelled.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::executor::{Executor, RejectedExecution};
-use crate::sync::Mutex;
+use crate::executor::{Executor, Registration, RejectedExecution, ShutdownCancels, Suspend};
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, const_thread_local};
 use crate::task::{
-    CancelMode, Cancellation, Captured, Failure, Header, Promise, Ref, RunOutcome, Runnable,
-    Snapshot, Task, TaskBuilder, TaskHandle, Untyped,
+    CancelMode, Cancellation, Captured, Failure, Header, PartOutcome, Promise, Ref, RunOutcome,
+    Runnable, Snapshot, Task, TaskBuilder, TaskHandle, Untyped,
 };
-use crate::unwind::{catch, discard, discard_payload};
+use crate::unwind::{catch, discard, discard_payload, ignore_panic};
 
 /// Submits the first poll of a future, and returns the handle to its value.
 pub(super) fn spawn<E, F, T>(
@@ -40,26 +41,40 @@ where
     let context = task.take_context();
     let canceller = Arc::new(Mutex::new(None));
     let (promise, handle) = task.build_promise(CancelOnDrop(Arc::clone(&canceller)));
+    let cancels = executor.shutdown_cancels();
     let polls = Arc::new(Polls {
         cell: promise.untyped(),
-        runnable: Mutex::new(None),
-        failure: Mutex::new(None),
+        stage: Mutex::new(Stage {
+            queued: None,
+            users: 1,
+        }),
+        cancels: cancels.clone(),
+        is_accepted: AtomicBool::new(true),
+        outcome: Mutex::new(RunOutcome::Skipped),
         is_woken: AtomicBool::new(true),
     });
+    let me = Arc::downgrade(&polls);
+    let registration = cancels.map(|cancels| cancels.register(me));
     let driven = Driven {
         future: Some(Box::pin(future)),
         promise,
         context,
         polls: Arc::clone(&polls),
         waker: Weak::new(),
+        _registration: registration,
     };
     let (theirs, scheduled) = (executor.clone(), Arc::clone(&polls));
     let schedule = move |runnable| scheduled.submit(&theirs, runnable);
     let (runnable, spawned) = async_task::spawn(driven, schedule);
     *canceller.lock() = Some(spawned);
-    match executor.execute_task(polls.next(runnable)) {
+    let first = polls.next(runnable);
+    polls.stage.lock().users -= 1;
+    match executor.execute_task(first) {
         Ok(()) => Ok(handle),
-        Err(rejected) => Err(rejected.with_handle(handle)),
+        Err(rejected) => {
+            polls.is_accepted.store(false, Ordering::Relaxed);
+            Err(rejected.with_handle(handle))
+        }
     }
 }
 
@@ -77,18 +92,29 @@ impl Drop for CancelOnDrop {
 /// The polls of a future, as tasks. There is at most one at a time, so this object serves for all.
 struct Polls {
     cell: Ref<dyn Untyped>,
-    /// The poll that is queued.
-    runnable: Mutex<Option<async_task::Runnable>>,
-    /// The failure of the poll that just ran.
-    failure: Mutex<Option<Failure>>,
+    stage: Mutex<Stage>,
+    /// Who counts the future if a shutdown cancels it.
+    cancels: Option<Arc<ShutdownCancels>>,
+    /// Whether the executor has accepted the first poll.
+    is_accepted: AtomicBool,
+    /// The outcome of the poll that just ran; skipped, if the future was only dropped.
+    outcome: Mutex<RunOutcome>,
     /// Whether the future was woken since its last poll.
     is_woken: AtomicBool,
+}
+
+/// What is under way for a future. If nothing is, it is suspended.
+struct Stage {
+    /// The poll that is queued.
+    queued: Option<async_task::Runnable>,
+    /// How many threads poll it, or spawn it. A poll can begin elsewhere before the last one has returned.
+    users: u32,
 }
 
 impl Polls {
     /// Creates the task of the next poll.
     fn next(self: &Arc<Self>, runnable: async_task::Runnable) -> Task {
-        *self.runnable.lock() = Some(runnable);
+        self.stage.lock().queued = Some(runnable);
         Task::of_runnable(Arc::clone(self))
     }
 
@@ -99,33 +125,108 @@ impl Polls {
         match catch(|| executor.execute_task(task)) {
             Ok(Ok(())) => {}
             Ok(Err(rejected)) => {
-                let reason = if rejected.is_shutdown() {
-                    Cancellation::Shutdown
-                } else {
-                    Cancellation::Rejected
-                };
-                rejected.into_task().abandon(reason);
+                if rejected.is_shutdown() {
+                    ignore_panic(|| self.cancel_for_shutdown(Cancellation::Shutdown));
+                }
+                rejected.into_task().abandon(Cancellation::Rejected);
             }
             // Code of the user, such as a thread factory. The task was dropped with it.
             Err(payload) => discard_payload(payload),
         }
     }
+
+    /// Takes the poll that is queued, and counts this thread as the one that polls.
+    fn begin(&self) -> Option<async_task::Runnable> {
+        let mut stage = self.stage.lock();
+        let runnable = stage.queued.take()?;
+        stage.users += 1;
+        Some(runnable)
+    }
+
+    /// Counts that the poll has ended, and ends the future if it is suspended and its executor takes no more polls.
+    fn end(&self) {
+        self.stage.lock().users -= 1;
+        let reason = self.cancels.as_ref().and_then(|cancels| cancels.reason());
+        if let (Some(reason), Some(cancels)) = (reason, &self.cancels) {
+            ignore_panic(|| cancels.add_if(self.cancel_if_suspended(reason)));
+        }
+    }
+
+    /// Cancels the future because its executor has been shut down, and has it counted.
+    fn cancel_for_shutdown(&self, reason: Cancellation) {
+        let cancelled = self.cell.cancel(CancelMode::LetRun, reason);
+        if let Some(cancels) = &self.cancels {
+            cancels.add_if(cancelled && self.is_accepted.load(Ordering::Relaxed));
+        }
+    }
+}
+
+impl Suspend for Polls {
+    fn cancel_if_suspended(&self, reason: Cancellation) -> bool {
+        let is_suspended = {
+            let stage = self.stage.lock();
+            stage.queued.is_none() && stage.users == 0
+        };
+        let cancelled = is_suspended && self.cell.cancel(CancelMode::LetRun, reason);
+        cancelled && self.is_accepted.load(Ordering::Relaxed)
+    }
+}
+
+// The innermost future that this thread polls, by the address of its polls, and whether its next poll is
+// due here.
+const_thread_local! {
+    static POLLED: Cell<(usize, bool)> = Cell::new((0, false));
+}
+
+/// Restores what the thread polled before.
+struct Former((usize, bool));
+
+impl Drop for Former {
+    fn drop(&mut self) {
+        let _ = POLLED.try_with(|polled| polled.set(self.0));
+    }
+}
+
+impl Polls {
+    /// Polls the future; returns whether its next poll is due on this thread, at once.
+    fn poll_here(&self, runnable: async_task::Runnable) -> bool {
+        let this = (std::ptr::from_ref(self).addr(), false);
+        let former = POLLED.try_with(|polled| polled.replace(this));
+        let _former = former.ok().map(Former);
+        runnable.run();
+        POLLED.try_with(|polled| polled.get().1).unwrap_or(false)
+    }
+
+    /// Returns whether this thread is in a poll of the same future, and leaves the next one to it.
+    ///
+    /// A poll that has woken its own future ends with a submission, and some executors run what is
+    /// submitted before they return. Polled there, a future that yields often would exhaust the stack.
+    fn leave_to_outer_poll(&self) -> bool {
+        let this = std::ptr::from_ref(self).addr();
+        let left = POLLED.try_with(|polled| {
+            let is_polled = polled.get().0 == this;
+            if is_polled {
+                polled.set((this, true));
+            }
+            is_polled
+        });
+        left.unwrap_or(false)
+    }
 }
 
 impl Runnable for Polls {
     fn run(&self) -> RunOutcome {
-        let runnable = self.runnable.lock().take();
-        let Some(runnable) = runnable else {
+        if self.leave_to_outer_poll() {
             return RunOutcome::Skipped;
-        };
-        let was_done = self.cell.state().is_done();
-        runnable.run();
-        let failure = self.failure.lock().take();
-        match failure {
-            Some(failure) => RunOutcome::Failed(failure),
-            None if was_done => RunOutcome::Skipped,
-            None => RunOutcome::Completed,
         }
+        while let Some(runnable) = self.begin() {
+            let is_due = self.poll_here(runnable);
+            self.end();
+            if !is_due {
+                break;
+            }
+        }
+        std::mem::replace(&mut *self.outcome.lock(), RunOutcome::Skipped)
     }
 
     fn run_and_reset(&self) -> RunOutcome {
@@ -138,7 +239,7 @@ impl Runnable for Polls {
 
     /// Drops the future, and with it the promise, which cancels the handle.
     fn abandon(&self) {
-        let runnable = self.runnable.lock().take();
+        let runnable = self.stage.lock().queued.take();
         drop(runnable);
     }
 
@@ -168,6 +269,8 @@ struct Driven<F, T: Send + 'static> {
     context: Option<Captured>,
     polls: Arc<Polls>,
     waker: Weak<Tracked>,
+    /// Dropped with the future.
+    _registration: Option<Registration>,
 }
 
 impl<F, T> Driven<F, T>
@@ -193,16 +296,29 @@ where
         })
     }
 
-    fn poll_inside(&mut self, waker: &Waker) -> Poll<Result<T, Failure>> {
-        let Some(future) = &mut self.future else {
-            return Poll::Pending;
+    /// Polls the future as the code of its task; pending, if the task is done.
+    fn poll_as_task(&mut self, waker: &Waker) -> (Poll<Result<T, Failure>>, PartOutcome) {
+        let mut polled = Poll::Pending;
+        let Self {
+            future: Some(future),
+            context,
+            polls,
+            ..
+        } = self
+        else {
+            return (polled, PartOutcome::NotRun);
         };
-        let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
-        let polled = catch(|| match &self.context {
-            None => poll(),
-            Some(context) => context.run(poll),
-        });
-        polled.unwrap_or_else(|payload| Poll::Ready(Err(Failure::from_panic(payload))))
+        let mut poll = || {
+            let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+            let caught = catch(|| match &*context {
+                None => poll(),
+                Some(context) => context.run(&mut poll),
+            });
+            polled =
+                caught.unwrap_or_else(|payload| Poll::Ready(Err(Failure::from_panic(payload))));
+        };
+        let part = polls.cell.run_part(&mut poll);
+        (polled, part)
     }
 }
 
@@ -222,14 +338,23 @@ where
             this.promise.abandon();
             return Poll::Ready(());
         };
-        let Poll::Ready(outcome) = this.poll_inside(&Waker::from(waker)) else {
-            return Poll::Pending;
+        let (polled, part) = this.poll_as_task(&Waker::from(waker));
+        let ran = match (part, &polled) {
+            (PartOutcome::Suspended, Poll::Ready(Err(failure))) => {
+                RunOutcome::Failed(failure.clone())
+            }
+            (PartOutcome::Suspended, _) => RunOutcome::Completed,
+            (PartOutcome::NotRun | PartOutcome::Cancelled, _) => RunOutcome::Skipped,
         };
-        discard(this.future.take());
-        if let Err(failure) = &outcome {
-            *this.polls.failure.lock() = Some(failure.clone());
+        *this.polls.outcome.lock() = ran;
+        if part == PartOutcome::Suspended && polled.is_pending() {
+            return Poll::Pending;
         }
-        this.promise.complete(outcome);
+        discard(this.future.take());
+        match polled {
+            Poll::Ready(outcome) => drop(this.promise.complete(outcome)),
+            Poll::Pending => this.promise.abandon(),
+        }
         Poll::Ready(())
     }
 }

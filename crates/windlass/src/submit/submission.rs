@@ -163,6 +163,22 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         self,
         body: impl FnOnce() + Send + 'static,
     ) -> Result<TaskId, RejectedExecution> {
+        if self.task.has_options() {
+            return self.execute_with_options(body);
+        }
+        let task = TaskBuilder::build_plain(body);
+        let id = task.id();
+        self.executor.execute_task(task).map(|()| id)
+    }
+
+    // With a call of its own to the executor: where both ways meet, a task is in memory, and the words that
+    // the closure has just been stored in are loaded in pairs, which stalls.
+    #[cold]
+    #[inline(never)]
+    fn execute_with_options(
+        self,
+        body: impl FnOnce() + Send + 'static,
+    ) -> Result<TaskId, RejectedExecution> {
         let (executor, task) = self.into_parts();
         let task = task.build(body);
         let id = task.id();
@@ -269,6 +285,40 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         scope.spawn_on(executor, task, body, |body| Ok(body()))
     }
 
+    /// Submits the closure, which may borrow, in a scope, and returns the handle to its value; an error that
+    /// the closure returns is the failure of the task, as a panic is. The scope may be of another executor.
+    ///
+    /// ```
+    /// use windlass::prelude::*;
+    ///
+    /// let pool = executors::fixed_thread_pool(2).unwrap();
+    /// let rows = ["1", "two"];
+    /// let sum = pool.group().fail_fast().scope(|s| {
+    ///     let parse = |row: &'static str| move || row.parse::<u32>();
+    ///     let tasks = rows.map(|row| pool.task().name(row).spawn_fallible(s, parse(row)).unwrap());
+    ///     s.join_all(tasks)
+    /// });
+    /// assert!(sum.unwrap_err().is_failed());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RejectedSpawn`], with the closure.
+    pub fn spawn_fallible<'scope, F, T, X>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        body: F,
+    ) -> Result<ScopedHandle<'scope, T>, RejectedSpawn<F>>
+    where
+        F: FnOnce() -> Result<T, X> + Send + 'scope,
+        T: Send + 'scope,
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let (executor, task) = self.into_parts();
+        let call = |body: F| body().map_err(Failure::from_error);
+        scope.spawn_on(executor, task, body, call)
+    }
+
     /// Runs the future on the executor, and returns the handle to its value; see
     /// [`Submit::spawn_async`](crate::Submit::spawn_async).
     ///
@@ -284,7 +334,8 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         E: Clone + 'static,
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        spawn_async::spawn(self.executor, self.task, async move { Ok(future.await) })
+        let (executor, task) = self.into_parts();
+        spawn_async::spawn(executor, task, async move { Ok(future.await) })
     }
 
     /// Runs the future on the executor, and returns the handle to its value; an error is the failure of the
@@ -304,8 +355,9 @@ impl<'a, E: Executor + ?Sized> Submission<'a, E> {
         T: Send + 'static,
         X: Into<Box<dyn Error + Send + Sync>>,
     {
+        let (executor, task) = self.into_parts();
         let future = async move { future.await.map_err(Failure::from_error) };
-        spawn_async::spawn(self.executor, self.task, future)
+        spawn_async::spawn(executor, task, future)
     }
 
     /// Returns the executor, and the builder of the task with all options.

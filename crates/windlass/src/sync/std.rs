@@ -149,6 +149,25 @@ pub(crate) fn yield_now() -> Duration {
     now().saturating_duration_since(start)
 }
 
+/// Yields to other threads until `is_over` returns true, for about as long as it takes to fall asleep
+/// and be woken; returns whether it did.
+///
+/// A yield and not a spin: what the caller waits for may be ready on this core. If other programs take
+/// the core, one yield uses up the time.
+pub(crate) fn yield_until(is_over: impl Fn() -> bool) -> bool {
+    const LIMIT: Duration = Duration::from_micros(50);
+    let start = now();
+    loop {
+        if is_over() {
+            return true;
+        }
+        if now().saturating_duration_since(start) > LIMIT {
+            return false;
+        }
+        thread::yield_now();
+    }
+}
+
 /// How often a thread checks for what it waits for before it parks: some microseconds.
 pub(crate) const SPIN_LIMIT: u32 = 600;
 

@@ -14,6 +14,9 @@ pub(super) trait Body<T>: Send {
     /// Whether it borrows from a scope that waits for it.
     const BORROWS: bool = false;
 
+    /// Whether it runs in parts, with pauses between them in which no thread runs it.
+    const SUSPENDS: bool = false;
+
     /// Runs it for the last or only time.
     fn run_once(self) -> Result<T, Failure>;
 

@@ -124,7 +124,7 @@ impl TaskBuilder {
 
     /// Takes the tokens out.
     #[inline]
-    fn take_tokens(&mut self) -> Option<Vec<CancelToken>> {
+    pub(super) fn take_tokens(&mut self) -> Option<Vec<CancelToken>> {
         self.attributes.as_ref()?;
         self.take_tokens_slow()
     }
@@ -218,6 +218,18 @@ impl TaskBuilder {
             None => self.without_handle(Call(body)),
             Some(context) => self.build_boxed(boxed(context, body)),
         }
+    }
+
+    /// Returns whether the task carries anything but its code.
+    #[inline]
+    pub(crate) fn has_options(&self) -> bool {
+        self.attributes.is_some()
+    }
+
+    /// Creates a task that carries nothing but its code, without a handle.
+    #[inline]
+    pub(crate) fn build_plain(body: impl FnOnce() + Send + 'static) -> Task {
+        Task::of_body(TaskId::next(), None, Call(body))
     }
 
     // Bodies with a context are boxed, so that this is compiled once and not for each closure.

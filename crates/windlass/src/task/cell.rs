@@ -23,6 +23,8 @@ use super::head::Head;
 use super::header::Header;
 use super::limit_timer;
 use super::limits::LimitOwner;
+#[cfg(any(feature = "async", test))]
+use super::runnable::PartOutcome;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::running;
 use super::state::Snapshot;
@@ -205,9 +207,15 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
         if !head.state().is_limited() {
             return false;
         }
-        if limit_timer::limits_of(head).is_some_and(|(_, times)| times.is_too_late()) {
-            self.expire();
-            return false;
+        if let Some((_, times)) = limit_timer::limits_of(head) {
+            if B::SUSPENDS && times.has_started() {
+                // The limits are those of the first part, and its timer is set.
+                return head.state.start_limited(me.number()) == Started::Won;
+            }
+            if times.is_too_late() || (B::SUSPENDS && !times.decide_start()) {
+                self.expire();
+                return false;
+            }
         }
         let started = head.state.start_limited(me.number()) == Started::Won;
         if started {
@@ -481,11 +489,34 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Runnable for Cell<T
 }
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Untyped for Cell<T, B, W> {
+    #[cfg(any(feature = "async", test))]
+    fn run_part(&self, part: &mut dyn FnMut()) -> PartOutcome {
+        debug_assert!(B::SUSPENDS, "others run to their end");
+        let outcome = self.as_runner(|me| {
+            running::enter(self, part);
+            if self.head().state.reset() == Reset::Queued {
+                return PartOutcome::Suspended;
+            }
+            // Who cancels a task that runs leaves its body to the runner.
+            discard(self.take_content());
+            self.head().await_delivery(me);
+            PartOutcome::Cancelled
+        });
+        outcome.unwrap_or(PartOutcome::NotRun)
+    }
+
     fn expire(&self) {
-        let Withdrawn::Won { awaited } = self.head().state.withdraw(Cancellation::Expired) else {
+        let times = limit_timer::limits_of(self.head()).map(|(_, times)| times);
+        if B::SUSPENDS && times.is_some_and(|times| !times.decide_expiry()) {
+            return;
+        }
+        self.with_limit_owner(|owner| owner.expiry_begins());
+        let withdrawn = self.head().state.withdraw(Cancellation::Expired);
+        let expired = matches!(withdrawn, Withdrawn::Won { .. });
+        self.with_limit_owner(|owner| owner.expiry_ends(expired));
+        let Withdrawn::Won { awaited } = withdrawn else {
             return;
         };
-        self.with_limit_owner(|owner| owner.task_expired());
         let callbacks = self.wake_and_drop_body(awaited);
         self.notify_cancelled(callbacks);
     }

@@ -72,6 +72,17 @@ impl From<WaitError> for ExecutionError {
 }
 
 /// The reason why a task has no result though its code did not fail.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::prelude::*;
+/// use windlass::task::Cancellation;
+///
+/// let pool = ScheduledThreadPoolExecutor::new(1);
+/// let periodic = pool.schedule_at_fixed_rate(Duration::ZERO, Duration::from_secs(60), || ()).unwrap();
+/// pool.close();
+/// assert_eq!(periodic.cancellation(), Some(Cancellation::Shutdown));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]

@@ -17,6 +17,7 @@ use super::handle_methods::{Handle, ReadingHandle, handle_methods, reading_handl
 use super::head::Head;
 use super::header::Header;
 use super::id::TaskId;
+use super::linked::link;
 use super::runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 use super::runnable_task::Task;
 use super::shared::SharedHandle;
@@ -181,7 +182,8 @@ impl TaskBuilder {
         mut self,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> FutureTask<T> {
-        let (context, is_limited) = (self.take_context(), self.has_limits());
+        let (context, tokens) = (self.take_context(), self.take_tokens());
+        let is_limited = self.has_limits();
         let header = Header::new(TaskId::next(), self.into_attributes());
         let body = move || match context {
             None => body(),
@@ -191,7 +193,11 @@ impl TaskBuilder {
         if is_limited {
             cell.limit();
         }
-        FutureTask::of_cell(cell)
+        let task = FutureTask::of_cell(cell);
+        if let Some(tokens) = tokens {
+            link(&task.control(), tokens);
+        }
+        task
     }
 }
 

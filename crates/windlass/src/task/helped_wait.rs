@@ -13,10 +13,10 @@ use super::deadlock::{Deadlock, TaskName};
 use super::error::WaitError;
 use super::head::Head;
 use super::runnable::Untyped;
-use super::running::suspended;
+use super::running::{self, suspended};
 use super::wait_graph::{Awaited, OnCircle, Wait, waits};
 use super::wait_helper::{Helped, WaitHelper};
-use super::wanted::{BatchId, Wanted};
+use super::wanted::{Batch, Wanted};
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
 use crate::sync::{Deadline, const_thread_local};
 
@@ -97,6 +97,31 @@ pub(crate) fn run_in_place<R>(task: Option<TaskName>, f: impl FnOnce() -> R) -> 
     suspended(f)
 }
 
+/// Runs `wait`, which waits for work of another executor that is no task, while the helpers of the current
+/// thread know that it is blocked, and threads that wait for what is queued with them find them.
+///
+/// `wait` calls what it is given before each time that it parks: a wait ends when the thread runs something
+/// [in place](run_in_place).
+pub(crate) fn while_waiting_elsewhere(wait: &mut dyn FnMut(&dyn Fn())) {
+    struct Leave<'a>(&'a Helpers<'a>, &'a ThreadContext);
+    impl Drop for Leave<'_> {
+        fn drop(&mut self) {
+            self.0.leave(self.1);
+        }
+    }
+    let Some(helpers) = Helpers::current(None) else {
+        return wait(&|| ());
+    };
+    let me = ThreadContext::current();
+    helpers.while_blocked(&mut || {
+        let _leave = Leave(&helpers, &me);
+        wait(&|| {
+            // It closes no circle: no thread is known to run what it waits for.
+            let _ = helpers.enter(&me, || Awaited::Job);
+        });
+    });
+}
+
 /// Makes threads that wait for a task that has not started look for it again.
 pub(crate) fn wake_waiters() {
     waits().wake_unstarted();
@@ -124,7 +149,7 @@ impl<'a> Helpers<'a> {
     }
 
     /// Makes another wait of a circle return the error, and not this one.
-    pub(super) fn tell_another(self) -> Self {
+    pub(crate) fn tell_another(self) -> Self {
         Self {
             on_circle: OnCircle::TellAnother,
             ..self
@@ -294,16 +319,16 @@ impl<'a> Helpers<'a> {
     /// ends it too.
     pub(crate) fn wait_any<R>(
         &self,
-        batch: BatchId,
+        batch: &Batch,
         deadline: Deadline,
         is_ready: &dyn Fn() -> bool,
         wait: &mut dyn FnMut(Deadline) -> Result<Option<R>, Interrupted>,
-    ) -> Result<Option<R>, Interrupted> {
+    ) -> Result<Option<R>, WaitError> {
         let me = ThreadContext::current();
         if me.take_interrupt() {
-            return Err(Interrupted);
+            return Err(WaitError::Interrupted);
         }
-        self.run_until(Wanted::AnyOf(batch), is_ready);
+        self.run_until(Wanted::AnyOf(batch.id()), is_ready);
         loop {
             if is_ready() {
                 // Another thread may take it first.
@@ -311,7 +336,7 @@ impl<'a> Helpers<'a> {
                     return Ok(polled);
                 }
             }
-            if self.help(Wanted::AnyOf(batch)) != Helped::Ran {
+            if self.help(Wanted::AnyOf(batch.id())) != Helped::Ran {
                 break;
             }
         }
@@ -326,14 +351,16 @@ impl<'a> Helpers<'a> {
     fn wait_any_blocked<R>(
         &self,
         me: &Arc<ThreadContext>,
-        batch: BatchId,
+        batch: &Batch,
         deadline: Deadline,
         wait: &mut dyn FnMut(Deadline) -> Result<Option<R>, Interrupted>,
-    ) -> Result<Option<R>, Interrupted> {
+    ) -> Result<Option<R>, WaitError> {
         loop {
-            // A wait for any of several tasks closes no circle.
-            let _ = self.enter(me, || Awaited::AnyTask);
-            let limit = match self.help_everywhere(Wanted::AnyOf(batch)) {
+            self.enter(me, || match deadline {
+                Deadline::Never => Awaited::AnyTask(batch.clone()),
+                Deadline::At(_) => Awaited::AnyTaskUntil,
+            })?;
+            let limit = match self.help_everywhere(Wanted::AnyOf(batch.id())) {
                 // Nothing to wait for if that has ended; else the next round helps again.
                 Helped::Ran => Deadline::after(Duration::ZERO),
                 Helped::NotBefore(at) => deadline.min(at),
@@ -343,9 +370,23 @@ impl<'a> Helpers<'a> {
                 Ok(None) if deadline.has_passed() => return Ok(None),
                 Ok(None) => {}
                 Err(Interrupted) if !me.wait_ended_by_interrupt() => {}
-                ended => return ended,
+                ended => return Ok(ended?),
             }
+            if let Some(circle) = waits().take_report(me) {
+                return Err(circle.into());
+            }
+            // Another thread may have taken what would have ended this wait.
+            self.check(me)?;
         }
+    }
+
+    /// Looks again whether the wait, if it is in the graph, is in a circle.
+    fn check(&self, me: &ThreadContext) -> Result<(), Deadlock> {
+        let checked = waits().check(me);
+        if checked.is_err() {
+            Local::with(|local| local.blocked = 0);
+        }
+        checked
     }
 
     /// Enters the wait into the graph, unless it is there.
@@ -364,12 +405,14 @@ impl<'a> Helpers<'a> {
         let Some((in_place, helpers)) = entry.flatten() else {
             return Ok(());
         };
-        let own = helpers.clone();
+        let (own, mut runs) = (helpers.clone(), Vec::new());
+        running::for_each(|task| runs.push(Ref::of(task)));
         let entered = waits().enter(Wait {
             thread: Arc::clone(me),
             awaited: awaited(),
             in_place,
             helpers,
+            runs,
             on_circle: self.on_circle,
             report: None,
         });

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::clock::{Clock, TestClock};
 use crate::sync::timestamp;
 
@@ -28,8 +28,13 @@ pub trait LimitOwner: Send + Sync {
     /// Returns the clock of the pool, if it is not the machine's.
     fn test_clock(&self) -> Option<TestClock>;
 
-    /// Called when a task has expired: it will not start.
-    fn task_expired(&self);
+    /// Called before it is decided whether a task expires: it will not start. Whoever sees that it has, relies
+    /// on the count and on its place in the queue, and may do so before
+    /// [`expiry_ends`](Self::expiry_ends) is called.
+    fn expiry_begins(&self);
+
+    /// Called when it is decided, with whether the task has expired.
+    fn expiry_ends(&self, expired: bool);
 
     /// Called when the run of a task has taken too long: it was interrupted.
     fn task_timed_out(&self);
@@ -57,7 +62,14 @@ pub(crate) struct LimitTimes {
     expires_at: AtomicU64,
     /// The time of its entry among the timers.
     armed_at: AtomicU64,
+    /// Whether a task that runs in parts has started or has expired, whichever was decided first. The state
+    /// word does not tell: between two parts it is that of a task that has not started.
+    start: AtomicU8,
 }
+
+const UNDECIDED: u8 = 0;
+const STARTED: u8 = 1;
+const EXPIRED: u8 = 2;
 
 impl LimitTimes {
     pub(super) fn new(limits: &Limits) -> Self {
@@ -69,7 +81,30 @@ impl LimitTimes {
             clock,
             expires_at: AtomicU64::new(0),
             armed_at: AtomicU64::new(0),
+            start: AtomicU8::new(UNDECIDED),
         }
+    }
+
+    /// Decides that a task that runs in parts starts; returns false if it has expired.
+    pub(super) fn decide_start(&self) -> bool {
+        self.decide(STARTED)
+    }
+
+    /// Decides that a task that runs in parts expires; returns false if it has started.
+    pub(super) fn decide_expiry(&self) -> bool {
+        self.decide(EXPIRED)
+    }
+
+    /// Returns whether the first part of a task that runs in parts was started.
+    pub(super) fn has_started(&self) -> bool {
+        self.start.load(Ordering::Relaxed) == STARTED
+    }
+
+    fn decide(&self, wanted: u8) -> bool {
+        let decided =
+            self.start
+                .compare_exchange(UNDECIDED, wanted, Ordering::Relaxed, Ordering::Relaxed);
+        decided.is_ok() || decided == Err(wanted)
     }
 
     pub(super) fn set_expires_at(&self, at: Option<Instant>) {

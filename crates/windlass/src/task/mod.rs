@@ -95,7 +95,7 @@ mod limits;
 mod linked;
 #[cfg(test)]
 mod models;
-#[cfg(feature = "async")]
+#[cfg(any(feature = "async", test))]
 mod promise;
 mod propagation;
 mod recycled_box;
@@ -149,12 +149,16 @@ pub(crate) use handle_methods::{
 };
 pub(crate) use head::Head;
 pub(crate) use header::Header;
-pub(crate) use helped_wait::{Helpers, run_in_place, wake_waiters, with_wait_helper};
+pub(crate) use helped_wait::{
+    Helpers, run_in_place, wake_waiters, while_waiting_elsewhere, with_wait_helper,
+};
 pub(crate) use limit_timer::TimeUp;
 pub(crate) use limits::LimitOwner;
 #[cfg(feature = "async")]
 pub(crate) use promise::Promise;
-pub(crate) use propagation::{Prepare, Sources};
+pub(crate) use propagation::{Prepare, Sources, with_limits};
+#[cfg(feature = "async")]
+pub(crate) use runnable::PartOutcome;
 pub(crate) use runnable::{Awaitable, RunOutcome, Runnable, Untyped};
 pub(crate) use runnable_task::TaskSink;
 pub(crate) use running::suspended;
@@ -165,4 +169,4 @@ pub(crate) use timer::{Place, RunCount, Timer, TimerOwner, TimerService, TimerVi
 pub(crate) use token::Registration;
 pub(crate) use transition::CancelMode;
 pub(crate) use wait_helper::{Helped, WaitHelper};
-pub(crate) use wanted::{BatchId, Wanted};
+pub(crate) use wanted::{Batch, Wanted};

@@ -1,4 +1,4 @@
-//! The sources of context that are registered with a pool.
+//! What a pool adds to each task: the sources of context that are registered with it, and its limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +49,17 @@ impl Sources {
             Some(former) => sources.prepare(former(task)),
         }))
     }
+}
+
+/// Returns a function that adds the limits to the builder of each task, and then what `former` adds.
+pub(crate) fn with_limits(limits: TaskBuilder, former: Option<Prepare>) -> Prepare {
+    Arc::new(move |task| {
+        let task = task.default_limits(&limits);
+        match &former {
+            None => task,
+            Some(former) => former(task),
+        }
+    })
 }
 
 impl fmt::Debug for Sources {

@@ -75,8 +75,25 @@ where
     }
 }
 
+/// What became of a part of a run, such as one poll of a future.
+#[cfg(any(feature = "async", test))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartOutcome {
+    /// It did not run: the task is done, or it was too late to start it.
+    NotRun,
+    /// It ran, and the task is suspended.
+    Suspended,
+    /// It ran, and the task was cancelled meanwhile.
+    Cancelled,
+}
+
 /// A cell without the type of its result.
 pub(crate) trait Untyped: Runnable {
+    /// Runs one part of a task that is completed from outside, as its running code; `part` does not
+    /// unwind. Between two parts no thread runs the task. Its limits hold for all parts as for one run.
+    #[cfg(any(feature = "async", test))]
+    fn run_part(&self, part: &mut dyn FnMut()) -> PartOutcome;
+
     /// Cancels the task, unless it has started or is done: it is too late to start it.
     fn expire(&self);
 

@@ -23,6 +23,7 @@ use super::timer::{MaybeTimer, TimerView};
 use super::transition::CancelMode;
 use super::wanted::Wanted;
 use crate::sync::timestamp;
+use crate::unwind::ignore_panic;
 
 /// The half of a task that runs, at most once.
 ///
@@ -246,6 +247,17 @@ impl Task {
         let Self { erased, id } = self;
         let taken = erased.take_input(place);
         taken.map_err(|erased| Self { erased, id })
+    }
+
+    /// Ends the task with this reason, unless it has started or is done; returns whether that is its end. A task
+    /// without a handle is to be dropped.
+    pub(crate) fn withdraw(&self, reason: Cancellation) -> bool {
+        let Some(cell) = self.erased.cell() else {
+            return true;
+        };
+        cell.set_drop_reason(reason);
+        ignore_panic(|| cell.abandon());
+        cell.state().cancellation() == Some(reason)
     }
 
     /// Sets the reason that the handle reports if the task is dropped unrun.

@@ -210,6 +210,14 @@ impl Place {
         self.order_and_position.store(both, Ordering::Relaxed);
     }
 
+    /// Sets sequence number and position.
+    #[inline]
+    pub(crate) fn set(&self, sequence: u64, position: usize) {
+        debug_assert!(sequence <= Self::LAST_SEQUENCE && position < Self::POSITIONS);
+        let both = (sequence << POSITION_BITS) | position as u64;
+        self.order_and_position.store(both, Ordering::Relaxed);
+    }
+
     /// Returns the position, which is valid while the task is queued.
     #[inline]
     pub(crate) fn position(&self) -> usize {

@@ -7,6 +7,10 @@
 //! others, and which thread runs a task was decided before that thread began to wait. So no circle is
 //! missed.
 //!
+//! A wait for any of several tasks leads to each of them that can end it. It is in a circle if all of these lead back: those
+//! among them that threads of the graph run are counted, and there are no others. A task of such a batch that
+//! is submitted later would end the wait, as a cancel would; nobody waits for that.
+//!
 //! No circle is reported that can end by itself: a wait with a time limit leads nowhere, nor does that of a
 //! thread that was interrupted, which leaves before it clears its interrupt; and a thread leaves while it
 //! runs a task in place.
@@ -14,7 +18,7 @@
 //! A thread enters before it looks for what it waits for in queues, and is
 //! [woken](WaitGraph::wake_unstarted) when a task may have been queued, or a pool may have stalled, since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cell_ref::Ref;
@@ -22,9 +26,10 @@ use super::deadlock::{Deadlock, TaskName};
 use super::id::TaskId;
 use super::runnable::{Runnable, Untyped};
 use super::wait_helper::WaitHelper;
+use super::wanted::Batch;
 use crate::interrupt::ThreadContext;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, global};
+use crate::sync::{Mutex, MutexGuard, global};
 
 global! {
     static WAITS: WaitGraph = WaitGraph {
@@ -55,6 +60,8 @@ pub(super) struct Wait {
     /// Those of the executors for which the thread runs tasks.
     pub(super) helpers: Vec<Arc<dyn WaitHelper>>,
     pub(super) on_circle: OnCircle,
+    /// The tasks that the thread runs, one inside the other.
+    pub(super) runs: Vec<Ref<dyn Untyped>>,
     /// A circle that the thread has not been told of.
     pub(super) report: Option<Deadlock>,
 }
@@ -75,8 +82,12 @@ pub(super) enum Awaited {
     Task(Ref<dyn Untyped>),
     /// This task, no longer than a time limit.
     TaskUntil(Ref<dyn Untyped>),
-    /// Any task of a batch.
-    AnyTask,
+    /// Any task of this batch, without a time limit.
+    AnyTask(Batch),
+    /// Any task of a batch, no longer than a time limit.
+    AnyTaskUntil,
+    /// A piece of work that is no task, and that its own executor wakes the thread for.
+    Job,
 }
 
 impl Wait {
@@ -92,15 +103,16 @@ impl Wait {
                 let state = task.state();
                 !state.is_running() && !state.is_done()
             }
-            Awaited::AnyTask => true,
+            Awaited::AnyTask(_) | Awaited::AnyTaskUntil => true,
+            Awaited::Job => false,
         }
     }
 
     fn wake(&self) {
         match self.awaited {
-            Awaited::Task(_) | Awaited::TaskUntil(_) => self.thread.unpark(),
+            Awaited::Task(_) | Awaited::TaskUntil(_) | Awaited::Job => self.thread.unpark(),
             // It waits in a queue of results, where only a nudge ends the wait.
-            Awaited::AnyTask => self.thread.nudge(),
+            Awaited::AnyTask(_) | Awaited::AnyTaskUntil => self.thread.nudge(),
         }
     }
 }
@@ -118,6 +130,25 @@ impl WaitGraph {
         let former = waits.insert(number, wait);
         debug_assert!(former.is_none(), "a thread waits once at a time");
         self.entered.store(waits.len(), Ordering::SeqCst);
+        self.resolve(waits, number)
+    }
+
+    /// Looks again whether the wait of this thread, which has entered, is in a circle; as [`enter`](Self::enter).
+    pub(super) fn check(&self, thread: &ThreadContext) -> Result<(), Deadlock> {
+        let waits = self.waits.lock();
+        if waits.contains_key(&thread.number()) {
+            self.resolve(waits, thread.number())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// If the wait of this thread is in a circle, removes it and returns that, or tells another thread.
+    fn resolve(
+        &self,
+        mut waits: MutexGuard<'_, BTreeMap<u32, Wait>>,
+        number: u32,
+    ) -> Result<(), Deadlock> {
         let Some((tasks, threads)) = circle(&waits, number) else {
             return Ok(());
         };
@@ -179,25 +210,54 @@ impl WaitGraph {
     }
 }
 
+/// The next step from a wait: a task that it waits for, and the thread that runs it, which waits too.
+type Step<'a> = (&'a Ref<dyn Untyped>, u32);
+
+/// Returns all steps from the wait of this thread; `None` if it can end by itself.
+fn steps(waits: &BTreeMap<u32, Wait>, thread: u32) -> Option<Vec<Step<'_>>> {
+    let wait = waits.get(&thread)?;
+    if wait.thread.is_interrupted() {
+        return None;
+    }
+    match &wait.awaited {
+        Awaited::Task(task) => {
+            let state = task.state();
+            let is_led = state.is_running() && !state.is_done();
+            (is_led && waits.contains_key(&state.runner())).then(|| vec![(task, state.runner())])
+        }
+        Awaited::AnyTask(batch) => {
+            let untaken = batch.untaken().filter(|count| *count > 0)?;
+            let runs = |other: &u32, task: &Ref<dyn Untyped>| {
+                let state = task.state();
+                !state.is_done() && state.is_running() && state.runner() == *other
+            };
+            let all = waits
+                .iter()
+                .flat_map(|(other, wait)| wait.runs.iter().map(move |task| (task, *other)));
+            let steps: Vec<_> = all
+                .filter(|(task, other)| task.header().is_of_batch(batch.id()) && runs(other, task))
+                .collect();
+            (steps.len() == untaken).then_some(steps)
+        }
+        Awaited::TaskUntil(_) | Awaited::AnyTaskUntil | Awaited::Job => None,
+    }
+}
+
 /// Returns the tasks of the circle that the wait of this thread is in, if it is in one: each waits for
 /// the next, and the last for the first; and the threads that wait in it.
+///
+/// Of several circles through a wait for any of several tasks it is one.
 fn circle(waits: &BTreeMap<u32, Wait>, number: u32) -> Option<(Vec<TaskName>, Vec<u32>)> {
     let (mut tasks, mut threads) = (Vec::new(), Vec::new());
     let mut thread = number;
     // A chain of waits that leads into a circle of others does not end.
     for _ in 0..waits.len() {
-        let wait = waits.get(&thread)?;
-        let Awaited::Task(task) = &wait.awaited else {
-            return None;
-        };
-        if wait.thread.is_interrupted() {
+        let steps = steps(waits, thread)?;
+        if steps.len() > 1 && !all_lead_back(waits, thread, number) {
             return None;
         }
-        let state = task.state();
-        if state.is_done() || !state.is_running() {
-            return None;
-        }
-        thread = state.runner();
+        let (task, next) = *steps.first()?;
+        thread = next;
         let name = task.head().to_name();
         let inside = waits.get(&thread)?.inside(name.id);
         tasks.push(name);
@@ -208,6 +268,38 @@ fn circle(waits: &BTreeMap<u32, Wait>, number: u32) -> Option<(Vec<TaskName>, Ve
         }
     }
     None
+}
+
+/// Returns whether every way from the wait of `thread` leads to `number`.
+fn all_lead_back(waits: &BTreeMap<u32, Wait>, thread: u32, number: u32) -> bool {
+    let steps: BTreeMap<u32, Vec<u32>> = waits
+        .keys()
+        .filter_map(|from| {
+            let steps = steps(waits, *from)?;
+            Some((*from, steps.into_iter().map(|(_, next)| next).collect()))
+        })
+        .collect();
+    // Those from which every way leads there: found backwards, each in the round after those it leads to.
+    let mut lead_back = BTreeSet::new();
+    let leads_back = |lead_back: &BTreeSet<u32>, from: u32| {
+        let next = steps.get(&from);
+        next.is_some_and(|next| {
+            next.iter()
+                .all(|next| *next == number || lead_back.contains(next))
+        })
+    };
+    while !leads_back(&lead_back, thread) {
+        let found: Vec<u32> = steps
+            .keys()
+            .copied()
+            .filter(|from| !lead_back.contains(from) && leads_back(&lead_back, *from))
+            .collect();
+        if found.is_empty() {
+            return false;
+        }
+        lead_back.extend(found);
+    }
+    true
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::choice::Choice;
 use super::stepper::Stepper;
 use crate::clock::TestClock;
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, ShutdownCancels};
 use crate::interrupt::Interrupted;
 use crate::task::{Task, TaskHandle, TaskId};
 
@@ -150,6 +150,11 @@ macro_rules! stepping {
                 let $this = self;
                 $stepper.submit(task, Duration::ZERO)
             }
+
+            fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {
+                let $this = self;
+                Some(Arc::clone($stepper.cancels()))
+            }
         }
 
         impl ExecutorService for $executor {
@@ -162,6 +167,11 @@ macro_rules! stepping {
             fn shutdown_now(&self) -> Vec<Task> {
                 let $this = self;
                 $stepper.shutdown_now()
+            }
+
+            fn cancelled_by_shutdown(&self) -> Option<u64> {
+                let $this = self;
+                Some($stepper.cancels().count())
             }
 
             fn is_shutdown(&self) -> bool {

@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::manual::stepping;
 use super::stepper::Stepper;
 use crate::clock::TestClock;
-use crate::executor::{Executor, ExecutorService, RejectedExecution};
+use crate::executor::{Executor, ExecutorService, RejectedExecution, ShutdownCancels};
 use crate::interrupt::Interrupted;
 use crate::task::{Task, TaskHandle, TaskId};
 use crate::unwind::{catch, discard_payload};

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use super::choice::Choice;
 use super::patience::{PATIENCE, until_within};
 use crate::clock::TestClock;
-use crate::executor::{RejectedExecution, RejectionReason};
+use crate::executor::{RejectedExecution, RejectionReason, ShutdownCancels};
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{Mutex, clock, const_thread_local};
-use crate::task::{Helped, Task, TaskId, WaitHelper, Wanted, with_wait_helper};
+use crate::task::{Cancellation, Helped, Task, TaskId, WaitHelper, Wanted, with_wait_helper};
 use crate::termination::Termination;
 
 const_thread_local! {
@@ -30,6 +30,7 @@ pub(super) struct Stepper {
     state: Mutex<State>,
     termination: Termination,
     clock: TestClock,
+    cancels: Arc<ShutdownCancels>,
 }
 
 #[derive(Debug)]
@@ -74,6 +75,7 @@ impl Stepper {
             }),
             termination: Termination::default(),
             clock,
+            cancels: Arc::default(),
         })
     }
 
@@ -183,7 +185,12 @@ impl Stepper {
 
     pub(super) fn shutdown(&self) {
         self.state.lock().is_shutdown = true;
+        self.cancels.shut_down(Cancellation::Shutdown);
         self.signal_if_terminated();
+    }
+
+    pub(super) const fn cancels(&self) -> &Arc<ShutdownCancels> {
+        &self.cancels
     }
 
     pub(super) fn shutdown_now(&self) -> Vec<Task> {
@@ -201,6 +208,7 @@ impl Stepper {
         for thread in running {
             thread.interrupt();
         }
+        self.cancels.shut_down(Cancellation::Shutdown);
         self.signal_if_terminated();
         let tasks = queued.into_iter().chain(delayed.into_values());
         tasks.map(|queued| queued.task).collect()

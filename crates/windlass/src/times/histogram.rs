@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The powers of two that are divided: from a quarter of a microsecond to 8.4 s.
-const POWERS: usize = 25;
+/// The powers of two that are divided: from a quarter of a microsecond to 9.5 hours.
+const POWERS: usize = 37;
 
 /// The buckets: four below the first power, four for each, and one for what is longer.
 const BUCKETS: usize = 4 * (POWERS + 1) + 1;
@@ -50,7 +50,7 @@ const fn lower_bound(bucket: usize) -> u64 {
 }
 
 /// A snapshot of a distribution of durations: how many, and the quantiles to within 12.5 %, from a
-/// quarter of a microsecond to 8.4 s.
+/// quarter of a microsecond to 9.5 hours.
 ///
 /// Not every task may have been timed; see [`Times`](crate::pool::Times). Each that was counts for those
 /// that were not, so that counts and quantiles are estimates for all tasks:
@@ -204,10 +204,13 @@ impl Histogram {
     }
 
     /// Returns how many tasks took at least this long, to within the bucket that it is in: all of that bucket
-    /// are counted.
+    /// are counted, unless none took as long.
     #[must_use]
     pub fn count_from(&self, duration: Duration) -> u64 {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        if nanos > self.max {
+            return 0;
+        }
         self.counts.iter().skip(bucket(nanos)).sum()
     }
 
@@ -334,17 +337,17 @@ mod tests {
             assert_eq!(bucket(bound + 1), at, "{bound}");
             assert_eq!(bucket(bound - 1), at - 1, "{bound}");
         }
-        assert_eq!(lower_bound(BUCKETS - 1), 8_388_608_000);
+        assert_eq!(lower_bound(BUCKETS - 1), 34_359_738_368_000);
     }
 
     /// WL-243
     #[test]
     fn a_quantile_is_within_an_eighth() {
         let mut nanos = 250.0_f64;
-        while nanos < 8.38e9 {
+        while nanos < 3.43e13 {
             let exact = nanos as u64;
             // A longer one, so that the maximum does not give the answer.
-            let histogram = of([(exact, 1), (8_388_607_999, 1)]);
+            let histogram = of([(exact, 1), (34_359_738_367_999, 1)]);
             let median = histogram.quantile(0.5).unwrap().as_nanos() as f64;
             let error = (median - nanos).abs() / nanos;
             assert!(error <= 0.126, "{nanos}: {median}");
@@ -404,8 +407,9 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_the_last_bucket_has_the_maximum() {
-        let histogram = of([(20_000_000_000, 1)]);
-        assert_eq!(histogram.quantile(0.5), Some(Duration::from_secs(20)));
+        let hours = 36_000_000_000_000;
+        let histogram = of([(hours, 3)]);
+        assert_eq!(histogram.quantile(0.5), Some(Duration::from_nanos(hours)));
     }
 
     /// WL-400
@@ -435,6 +439,8 @@ mod tests {
         assert_eq!(last.since(&later).max(), Some(Duration::from_millis(20)));
         assert_eq!(last.count_from(Duration::from_millis(5)), 2);
         assert_eq!(last.count_from(Duration::ZERO), 7);
+        // In one bucket with the longest, and longer than it.
+        assert_eq!(last.count_from(Duration::from_micros(20_001)), 0);
     }
 
     #[test]

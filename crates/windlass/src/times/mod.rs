@@ -9,6 +9,7 @@
 //! | `registry` | the histograms of the workers of a pool, and of its tasks by name |
 //! | `activity` | what a worker does right now, in words that only it writes |
 //! | `mode` | whether a pool times its tasks |
+//! | `runs` | how long the workers of a pool have been running their tasks |
 //! | `tracker` | the times of a pool |
 //! | `sampler` | which tasks are timed, so that reading the clock does not show |
 //! | `stopwatch` | what a worker times its tasks with |
@@ -22,6 +23,7 @@ mod models;
 mod record;
 mod records;
 mod registry;
+mod runs;
 mod sampler;
 mod stopwatch;
 mod tracker;
@@ -33,5 +35,6 @@ pub use registry::TaskTimes;
 
 pub(crate) use activity::{Activity, SharedActivity};
 pub(crate) use compute::ComputeTotals;
+pub(crate) use runs::times_of_runs;
 pub(crate) use stopwatch::{BegunRun, Stopwatch};
 pub(crate) use tracker::Tracker;

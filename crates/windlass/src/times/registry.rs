@@ -134,6 +134,19 @@ impl Registry {
         totals
     }
 
+    /// Returns how long all tasks so far have waited and run, without those of each name apart: these take
+    /// no look at the names, of which each worker may have many.
+    pub(crate) fn all_times(&self) -> (Histogram, Histogram) {
+        let registered = self.0.lock();
+        let mut wait = registered.ended.wait_times.clone();
+        let mut run = registered.ended.run_times.clone();
+        for times in &registered.present {
+            times.all.wait.add_to(&mut wait);
+            times.all.run.add_to(&mut run);
+        }
+        (wait, run)
+    }
+
     /// Creates the recorder of a worker.
     pub(crate) fn recorder(self: &Arc<Self>) -> Recorder {
         let times = Arc::new(WorkerTimes::default());

@@ -116,11 +116,27 @@ fn a_moment_below_the_threshold_begins_the_ten_seconds_again() {
 fn the_age_of_the_queue_raises_at_once_and_clears_at_half() {
     let watched = Watched::new();
     let gate = occupy(&watched, 1);
-    watched.seconds(1);
+    let enqueue = || {
+        let inside = gate.clone();
+        let task = move || inside.pass_uninterruptibly();
+        watched.pool.execute(task).unwrap();
+    };
+    watched.clock.advance(Duration::from_millis(300));
+    enqueue();
+    watched.clock.advance(Duration::from_millis(300));
+    enqueue();
+    watched.clock.advance(Duration::from_millis(400));
+    watched.monitor.sample();
     assert_eq!(active(&watched), [AlertKind::QueueAge]);
-    release(&watched, &gate);
-    watched.seconds(1);
+    // The next task is 0.7 s old: below the threshold, and above half of it.
+    drop(watched.pool.queue().poll());
+    watched.monitor.sample();
+    assert_eq!(active(&watched), [AlertKind::QueueAge]);
+    // 0.4 s is below half.
+    drop(watched.pool.queue().poll());
+    watched.monitor.sample();
     assert_eq!(active(&watched), []);
+    release(&watched, &gate);
 }
 
 /// WL-413
@@ -278,5 +294,190 @@ fn an_alert_is_told_once_in_two_minutes_and_not_while_it_is_silenced() {
             .monitor
             .silence("web:unknown", Duration::from_secs(1))
             .is_none()
+    );
+}
+
+/// WL-484
+#[test]
+fn an_alert_that_lasts_is_told_when_its_silence_ends() {
+    let watched = Watched::new();
+    let told = told(&watched);
+    let next = || told.recv_timeout(PATIENCE).unwrap();
+    let gate = occupy(&watched, 1);
+    watched.seconds(1);
+    assert_eq!(next().kind, AlertKind::QueueAge);
+    release(&watched, &gate);
+    watched.seconds(1);
+    assert!(!next().active);
+    // Raised again within two minutes of the last time: told when they are over, as it lasts.
+    let gate = occupy(&watched, 1);
+    watched.seconds(1);
+    let again = alert(&watched, AlertKind::QueueAge);
+    watched.seconds(116);
+    assert!(active(&watched).contains(&AlertKind::QueueAge));
+    let queue_age = || {
+        std::iter::from_fn(|| told.recv_timeout(PATIENCE).ok())
+            .find(|alert| alert.kind == AlertKind::QueueAge)
+            .unwrap()
+    };
+    watched.seconds(2);
+    let late = queue_age();
+    assert!(late.active && late.since == again.since);
+    // Silenced before it ends: that it has ended is told after the silence.
+    let silence = Duration::from_secs(60);
+    watched.monitor.silence("web:queue_age", silence).unwrap();
+    release(&watched, &gate);
+    watched.seconds(1);
+    assert!(!active(&watched).contains(&AlertKind::QueueAge));
+    let silenced = watched.monitor.now();
+    watched.seconds(60);
+    let cleared = queue_age();
+    assert!(!cleared.active && cleared.cleared == Some(silenced));
+}
+
+/// WL-483
+#[test]
+fn a_threshold_of_a_minute_is_not_passed_by_runs_and_waits_of_nine_seconds() {
+    let watched = Watched::new();
+    let mut thresholds = Thresholds::default();
+    thresholds.run_timeout = Some(Duration::from_secs(60));
+    thresholds.queue_timeout = Some(Duration::from_secs(60));
+    thresholds.queue_age = Duration::from_secs(3600);
+    watched.monitor.set_thresholds("web", thresholds);
+    run_each(&watched, 10, Duration::from_secs(9));
+    let gate = occupy(&watched, 0);
+    for _ in 0..5 {
+        watched.pool.execute(|| ()).unwrap();
+    }
+    watched.clock.advance(Duration::from_secs(9));
+    release(&watched, &gate);
+    watched.await_runs(17);
+    watched.seconds(1);
+    let view = watched.view();
+    assert_eq!((view.run_timeouts, view.queue_timeouts), (0, 0));
+    assert_eq!(view.alerts, []);
+    run_each(&watched, 1, Duration::from_secs(75));
+    watched.seconds(1);
+    assert_eq!(watched.view().run_timeouts, 1);
+}
+
+/// WL-483
+#[test]
+fn each_run_that_goes_on_for_too_long_counts() {
+    let watched = Watched::new();
+    let change = windlass::monitor::Change::new().core(12).max(12);
+    let force = windlass::monitor::ChangeOptions::new().force(true);
+    watched.monitor.change("web", &change, &force).unwrap();
+    let mut thresholds = Thresholds::default();
+    thresholds.run_timeout = Some(Duration::from_secs(20));
+    thresholds.activity = 1.0;
+    watched.monitor.set_thresholds("web", thresholds);
+    let gate = Gate::new();
+    for _ in 0..10 {
+        let inside = gate.clone();
+        let task = move || inside.pass_uninterruptibly();
+        watched.pool.execute(task).unwrap();
+    }
+    gate.await_waiting(10);
+    watched.seconds(19);
+    assert_eq!(active(&watched), []);
+    // A run that was not timed counts from the first sample that has seen it.
+    watched.seconds(2);
+    assert_eq!(active(&watched), [AlertKind::RunTimeout]);
+    let raised = alert(&watched, AlertKind::RunTimeout);
+    assert_eq!(raised.value, 10.0);
+    release(&watched, &gate);
+}
+
+/// WL-488
+#[test]
+fn thresholds_and_silences_are_in_the_audit() {
+    let watched = Watched::new();
+    let mut thresholds = Thresholds::default();
+    thresholds.activity = 0.5;
+    thresholds.run_timeout = Some(Duration::from_secs(2));
+    let monitor = &watched.monitor;
+    assert!(monitor.set_thresholds_as("web", thresholds.clone(), Some("me")));
+    // Nothing differs.
+    assert!(monitor.set_thresholds("web", thresholds));
+    let gate = occupy(&watched, 1);
+    watched.seconds(1);
+    monitor
+        .silence_as("web:queue_age", Duration::from_secs(60), Some("you"))
+        .unwrap();
+    release(&watched, &gate);
+    let audit = monitor.audit();
+    let told: Vec<_> = audit
+        .iter()
+        .map(|entry| {
+            let detail = entry.detail.as_deref().unwrap();
+            (entry.action.as_str(), entry.actor.as_deref(), detail)
+        })
+        .collect();
+    let changes = "activity 0.8 -> 0.5, run_timeout none -> 2s";
+    assert_eq!(
+        told,
+        [
+            ("silence", Some("you"), "queue_age for 60s"),
+            ("thresholds", Some("me"), changes),
+        ]
+    );
+}
+
+/// WL-489
+#[test]
+fn a_condition_that_is_reported_raises_after_its_time_and_clears() {
+    use windlass::monitor::Condition;
+    let watched = Watched::new();
+    let told = told(&watched);
+    let report = |down: bool| {
+        let mut condition = Condition::new("remote", AlertKind::EngineDown);
+        (condition.raises, condition.clears) = (down, !down);
+        condition.message = "the engine does not answer";
+        watched.monitor.report(&condition);
+    };
+    let is_down = || {
+        let alerts = watched.monitor.alerts();
+        alerts.iter().any(|alert| alert.active)
+    };
+    for _ in 0..5 {
+        report(true);
+        assert!(!is_down());
+        watched.seconds(1);
+    }
+    report(true);
+    assert!(is_down());
+    let raised = told.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((&*raised.id, raised.active), ("remote:engine_down", true));
+    let silence = Duration::from_secs(3600);
+    assert!(
+        watched
+            .monitor
+            .silence("remote:engine_down", silence)
+            .is_some()
+    );
+    report(false);
+    assert!(!is_down());
+}
+
+/// WL-484
+#[test]
+fn a_receiver_that_breaks_is_told_no_more() {
+    use std::ops::ControlFlow;
+    let watched = Watched::new();
+    let (tell, told) = mpsc::channel();
+    let receive = move |_: &Event| match tell.send(()) {
+        Ok(()) => ControlFlow::Break(()),
+        Err(_) => panic!("called again"),
+    };
+    watched.monitor.on_event_while(receive).unwrap();
+    watched.seconds(1);
+    told.recv_timeout(PATIENCE).unwrap();
+    // The receiver, and with it its end of the channel, is dropped when its thread ends.
+    assert!(told.recv_timeout(PATIENCE).is_err());
+    watched.seconds(600);
+    assert_eq!(
+        (watched.monitor.dropped_events(), watched.monitor.panics()),
+        (0, 0)
     );
 }

@@ -8,6 +8,7 @@ mod fork_join;
 mod pause;
 mod registry;
 mod samples;
+mod scripted;
 mod tuning;
 
 use std::time::Duration;

@@ -213,3 +213,34 @@ fn tasks_that_leave_the_queue_without_a_run_are_counted_by_reason() {
     assert_eq!((dropped.purged, dropped.shutdown_now), (2, 3));
     assert_eq!((dropped.total(), snapshot.tasks.submitted), (5, 6));
 }
+
+/// WL-491
+#[test]
+fn a_policy_that_is_replaced_may_use_the_registry_when_it_is_dropped() {
+    use windlass::error::RejectedExecution;
+    use windlass::pool::{DiscardPolicy, RejectedExecutionHandler, Saturated};
+
+    struct Curious(Registry, std::sync::mpsc::Sender<usize>);
+    impl RejectedExecutionHandler for Curious {
+        fn rejected(
+            &self,
+            task: windlass::task::Task,
+            pool: &dyn Saturated,
+        ) -> Result<(), RejectedExecution> {
+            DiscardPolicy.rejected(task, pool)
+        }
+    }
+    impl Drop for Curious {
+        fn drop(&mut self) {
+            let _ = self.1.send(self.0.policies().len());
+        }
+    }
+
+    let registry = Registry::new();
+    let (tell, told) = std::sync::mpsc::channel();
+    registry.register_policy("mine", Curious(registry.clone(), tell));
+    let theirs = registry.clone();
+    std::thread::spawn(move || theirs.register_policy("mine", DiscardPolicy));
+    let known = told.recv_timeout(windlass::testing::PATIENCE);
+    assert_eq!(known, Ok(registry.policies().len()));
+}

@@ -276,3 +276,49 @@ fn a_periodic_task_that_overruns_is_counted_and_the_next_runs_are_shown() {
     drop((ticks, once));
     drop(timers.shutdown_now());
 }
+
+/// WL-490
+#[test]
+fn threads_without_a_name_are_shown_and_each_has_an_id_of_its_own() {
+    use windlass::thread_factory::{ThreadBody, ThreadFactory};
+
+    #[derive(Debug)]
+    struct Nameless;
+    impl ThreadFactory for Nameless {
+        fn new_thread(&self, body: ThreadBody) -> std::io::Result<()> {
+            let thread = std::thread::Builder::new().spawn(move || body.run());
+            thread.map(drop)
+        }
+    }
+
+    let registry = windlass::monitor::Registry::new();
+    let pool = ThreadPoolExecutor::builder()
+        .name("web")
+        .core_pool_size(3)
+        .thread_factory(Nameless)
+        .build()
+        .unwrap();
+    registry.register(&pool);
+    let monitor = windlass::monitor::Monitor::builder()
+        .registry(&registry)
+        .manual(true);
+    let monitor = monitor.start().unwrap();
+    assert_eq!(pool.prestart_all_core_threads(), 3);
+    let mut ids = Vec::new();
+    windlass::testing::until("the threads to be listed", || {
+        let threads = monitor.threads("web").unwrap();
+        assert!(threads.iter().all(|thread| thread.task.is_none()));
+        ids = threads.iter().filter_map(|thread| thread.id).collect();
+        ids.len() == 3
+    });
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+    let again: Vec<_> = monitor.threads("web").unwrap();
+    assert_eq!(
+        ids,
+        again
+            .iter()
+            .filter_map(|thread| thread.id)
+            .collect::<Vec<_>>()
+    );
+}

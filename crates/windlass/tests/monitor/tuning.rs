@@ -9,6 +9,7 @@ use windlass::monitor::{
 };
 use windlass::pool::DiscardPolicy;
 use windlass::prelude::*;
+use windlass::queue::ResizableBlockingQueue;
 use windlass::testing::PATIENCE;
 
 use crate::{SECOND, Watched};
@@ -398,4 +399,93 @@ fn load_does_not_look_like_a_change_of_settings() {
     });
     assert_eq!(watched.monitor.audit(), []);
     assert_eq!(watched.view().version, 1);
+}
+
+/// WL-480
+#[test]
+fn a_change_while_one_is_to_be_undone_is_undone_with_it() {
+    let watched = Watched::new();
+    let first = Change::new().max(3);
+    watched
+        .monitor
+        .change("web", &first, &any().revert_after(10 * SECOND))
+        .unwrap();
+    // No time of its own: it goes back with the first, and the answer says so.
+    let keep_alive = Change::new().keep_alive(30 * SECOND);
+    let changed = watched.monitor.change("web", &keep_alive, &any()).unwrap();
+    assert_eq!(changed.revert_at, Some(watched.monitor.now() + 10 * SECOND));
+    assert!(
+        changed.warnings.iter().any(|text| text.contains("undone")),
+        "{changed:?}"
+    );
+    // The first old value and the earliest time are kept.
+    let again = Change::new().max(4);
+    watched
+        .monitor
+        .change("web", &again, &any().revert_after(5 * SECOND))
+        .unwrap();
+    let pending = watched.view().pending_revert.unwrap();
+    assert_eq!(pending.at, watched.monitor.now() + 5 * SECOND);
+    let texts: Vec<_> = pending.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["max 4 -> 2", "keep_alive_seconds 30s -> 60s"]);
+    watched.seconds(4);
+    assert_eq!(watched.pool.maximum_pool_size(), 4);
+    watched.seconds(1);
+    assert_eq!(watched.pool.maximum_pool_size(), 2);
+    assert_eq!(watched.pool.keep_alive(), 60 * SECOND);
+    let audit = watched.monitor.audit();
+    assert_eq!(audit.len(), 4);
+    assert!(audit[1..].iter().all(|entry| entry.reverted.is_some()));
+    assert_eq!(watched.view().pending_revert, None);
+}
+
+/// WL-480
+#[test]
+fn confirming_keeps_all_changes_that_were_to_be_undone() {
+    let watched = Watched::new();
+    for (max, time) in [(3, 10 * SECOND), (4, 20 * SECOND)] {
+        let options = any().revert_after(time);
+        let change = Change::new().max(max);
+        watched.monitor.change("web", &change, &options).unwrap();
+    }
+    watched.monitor.confirm("web", None).unwrap();
+    watched.seconds(30);
+    assert_eq!(watched.pool.maximum_pool_size(), 4);
+    let audit = watched.monitor.audit();
+    assert!(audit.iter().all(|entry| entry.revert_at.is_none()));
+}
+
+/// A pool without a bound, whose queue can get one.
+fn unbounded(watched: &Watched) -> ThreadPoolExecutor {
+    let pool = ThreadPoolExecutor::builder()
+        .name("open")
+        .core_pool_size(1)
+        .work_queue(ResizableBlockingQueue::new())
+        .build()
+        .unwrap();
+    watched.registry.register(&pool);
+    pool
+}
+
+/// WL-481
+#[test]
+fn a_bound_of_a_queue_that_had_none_is_undone() {
+    let watched = Watched::new();
+    let pool = unbounded(&watched);
+    let change = Change::new().capacity(5);
+    watched
+        .monitor
+        .change("open", &change, &any().revert_after(2 * SECOND))
+        .unwrap();
+    assert_eq!(pool.queue().remaining_capacity(), Some(5));
+    let pending = watched.monitor.pool("open").unwrap().pending_revert;
+    assert_eq!(
+        pending.unwrap().changes[0].to_string(),
+        "capacity 5 -> unbounded"
+    );
+    watched.seconds(2);
+    assert_eq!(pool.queue().remaining_capacity(), None);
+    let audit = watched.monitor.audit();
+    assert_eq!(audit[0].changes[0].to_string(), "capacity 5 -> unbounded");
+    assert!(audit[1].reverted.is_some());
 }

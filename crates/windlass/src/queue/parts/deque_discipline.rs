@@ -14,8 +14,11 @@ pub(crate) struct DequeDiscipline<T> {
 }
 
 impl<T> DequeDiscipline<T> {
-    pub(crate) fn push_front(&mut self, item: T) {
-        self.items.push_front(item);
+    /// As [`push_from`](Discipline::push_from), at the other end.
+    pub(crate) fn push_front_from(&mut self, item: &mut Option<T>) {
+        if let Some(item) = item.take() {
+            self.items.push_front(item);
+        }
     }
 
     pub(crate) fn pop_back(&mut self) -> Option<T> {

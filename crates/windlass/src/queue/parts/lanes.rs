@@ -332,8 +332,15 @@ impl<T: Send, K: Key> Discipline for Lanes<T, K> {
     type Item = T;
 
     fn push(&mut self, item: T) {
-        let key = (self.key_of)(&item);
+        self.push_from(&mut Some(item));
+    }
+
+    fn push_from(&mut self, item: &mut Option<T>) {
+        let Some(key) = item.as_ref().map(|item| (self.key_of)(item)) else {
+            return;
+        };
         let id = self.lane_of(key);
+        let Some(item) = item.take() else { return };
         let arrival = self.next_arrival;
         self.next_arrival += 1;
         if let Some(lane) = self.lanes.get_mut(&id) {

@@ -57,13 +57,17 @@ impl<T> StableHeap<T> {
     }
 
     pub(crate) fn push(&mut self, item: T, compare: impl Fn(&T, &T) -> Ordering) {
-        let entry = Entry {
-            item,
-            sequence: self.next_sequence,
-        };
-        let path = self.path_up(self.entries.len(), &entry, &compare);
+        self.push_from(&mut Some(item), compare);
+    }
+
+    /// Inserts the element of `item`, which stays there if a comparison panics.
+    pub(crate) fn push_from(&mut self, item: &mut Option<T>, compare: impl Fn(&T, &T) -> Ordering) {
+        let sequence = self.next_sequence;
+        let Some(new) = item.as_ref() else { return };
+        let path = self.path_up(self.entries.len(), (new, sequence), &compare);
+        let Some(item) = item.take() else { return };
         self.next_sequence += 1;
-        self.entries.push(entry);
+        self.entries.push(Entry { item, sequence });
         self.sift_along(self.entries.len() - 1, &path);
     }
 
@@ -82,7 +86,7 @@ impl<T> StableHeap<T> {
         if at < last {
             // The last element fills the gap, and sifts up or down from there.
             let filler = &self.entries[last];
-            path = self.path_up(at, filler, &compare);
+            path = self.path_up(at, filler.as_key(), &compare);
             if path.is_empty() {
                 path = self.path_down(at, last, filler, &compare);
             }
@@ -155,13 +159,13 @@ impl<T> StableHeap<T> {
     fn path_up(
         &self,
         mut at: usize,
-        entry: &Entry<T>,
+        key: (&T, u64),
         compare: &impl Fn(&T, &T) -> Ordering,
     ) -> Vec<usize> {
         let mut path = Vec::new();
         while at > 0 {
             let parent = (at - 1) / 2;
-            if !entry.precedes(&self.entries[parent], compare) {
+            if !precedes(key, self.entries[parent].as_key(), compare) {
                 break;
             }
             path.push(parent);
@@ -216,12 +220,21 @@ impl<T> TakenEntries<T> {
 }
 
 impl<T> Entry<T> {
+    /// Returns what it is ordered by: the element, and its place in the order of arrival.
+    fn as_key(&self) -> (&T, u64) {
+        (&self.item, self.sequence)
+    }
+
     fn precedes(&self, other: &Self, compare: &impl Fn(&T, &T) -> Ordering) -> bool {
-        match compare(&self.item, &other.item) {
-            Ordering::Less => true,
-            Ordering::Equal => self.sequence < other.sequence,
-            Ordering::Greater => false,
-        }
+        precedes(self.as_key(), other.as_key(), compare)
+    }
+}
+
+fn precedes<T>(one: (&T, u64), other: (&T, u64), compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+    match compare(one.0, other.0) {
+        Ordering::Less => true,
+        Ordering::Equal => one.1 < other.1,
+        Ordering::Greater => false,
     }
 }
 

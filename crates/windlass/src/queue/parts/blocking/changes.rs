@@ -46,9 +46,18 @@ impl<D: Discipline> Blocking<D> {
     /// Inserts into a queue that has no bound and admits everything.
     #[inline]
     pub(crate) fn push(&self, item: D::Item) {
+        // Declared before the guard: what a panic leaves here is dropped after the lock was released.
+        let mut item = Some(item);
+        self.push_by(|items| items.push_from(&mut item));
+    }
+
+    /// Inserts one element with `insert`, which leaves it with the caller if it panics, into a queue that
+    /// has no bound and admits everything.
+    #[inline]
+    pub(crate) fn push_by(&self, insert: impl FnOnce(&mut D)) {
         let mut guard = self.lock.lock();
         let mut state = self.begin(&mut guard);
-        let wakeup = state.push(self.fairness, |items| items.push(item));
+        let wakeup = state.push(self.fairness, insert);
         self.publish(&state.items);
         state.end();
         drop(guard);

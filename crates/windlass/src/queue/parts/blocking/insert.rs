@@ -10,12 +10,12 @@ use crate::sync::Deadline;
 use crate::waiting::{WaitOutcome, wait};
 
 impl<D: Discipline> Blocking<D> {
-    /// Inserts with `insert`, waiting for room no longer than `limit`.
+    /// Inserts with `insert`, as [`Discipline::push_from`] does, waiting for room no longer than `limit`.
     pub(crate) fn insert(
         &self,
         item: D::Item,
         limit: WaitLimit,
-        insert: impl Fn(&mut D, D::Item),
+        insert: impl Fn(&mut D, &mut Option<D::Item>),
     ) -> Result<(), PutError<D::Item>> {
         if self.precedence.ends_insertion(limit) && wait_interrupted() {
             return Err(PutError::Interrupted(item));
@@ -23,6 +23,8 @@ impl<D: Discipline> Blocking<D> {
         if limit == WaitLimit::NoWait && self.is_visibly_full() {
             return Err(PutError::Full(item));
         }
+        // Declared before the guard: what a panic leaves here is dropped after the lock was released.
+        let mut inserted;
         let mut guard = self.lock.lock();
         let mut status = PutterStatus::New;
         loop {
@@ -36,7 +38,8 @@ impl<D: Discipline> Blocking<D> {
                 return Err(PutError::Refused(item));
             }
             if state.may_put(&item, status, self.fairness) {
-                let wakeup = state.push(self.fairness, |items| insert(items, item));
+                inserted = Some(item);
+                let wakeup = state.push(self.fairness, |items| insert(items, &mut inserted));
                 let next = state.signal_next_putter(self.fairness);
                 self.publish(&state.items);
                 state.end();

@@ -13,15 +13,15 @@ use crate::sync::clock;
 
 impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
     fn offer(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
-        self.insert(item, WaitLimit::NoWait, D::push)
+        self.insert(item, WaitLimit::NoWait, D::push_from)
     }
 
     fn offer_timeout(&self, item: D::Item, timeout: Duration) -> Result<(), PutError<D::Item>> {
-        self.insert(item, WaitLimit::timeout(timeout), D::push)
+        self.insert(item, WaitLimit::timeout(timeout), D::push_from)
     }
 
     fn put(&self, item: D::Item) -> Result<(), PutError<D::Item>> {
-        self.insert(item, WaitLimit::Forever, D::push)
+        self.insert(item, WaitLimit::Forever, D::push_from)
     }
 
     fn poll(&self) -> Option<D::Item> {
