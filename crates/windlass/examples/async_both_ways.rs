@@ -46,6 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok::<_, Box<dyn std::error::Error>>(sum)
     })?;
     println!("   {sum:016x}, {} rejected", pool.rejected_count());
+    let alone = (0..32).fold(0_u64, |sum, block| sum.wrapping_add(checksum(block)));
+    assert_eq!((sum, pool.rejected_count()), (alone, 0));
 
     println!("2. the pool runs futures that await a timer of tokio");
     let sleeps = |time| {
@@ -58,7 +60,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         42
     })?;
     let endless = pool.task().name("endless").spawn_async(long)?;
-    println!("   the answer is {}", answer.join()?);
+    let answer = answer.join()?;
+    println!("   the answer is {answer}");
+    assert_eq!(answer, 42);
     endless.cancel();
     let error = endless.join().expect_err("it was cancelled");
     println!("   the endless one: {error}");
@@ -67,23 +71,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let on_tokio = TokioExecutor::new(runtime.handle().clone());
     let squares = on_tokio.invoke_all((0..5_u32).map(|n| move || n * n))?;
     let squares: Result<Vec<_>, _> = squares.into_iter().map(|handle| handle.join()).collect();
-    println!("   {:?}", squares?);
+    let squares = squares?;
+    println!("   {squares:?}");
+    assert_eq!(squares, [0, 1, 4, 9, 16]);
     on_tokio.close();
 
+    stream_completions(&runtime, &pool)?;
+    pool.close();
+    println!("   {:?}", pool);
+    Ok(())
+}
+
+fn stream_completions(
+    runtime: &tokio::runtime::Runtime,
+    pool: &ThreadPoolExecutor,
+) -> Result<(), Box<dyn std::error::Error>> {
     println!("4. a stream of completions, in the order in which they come");
     let service = CompletionService::new(pool.clone());
     runtime.block_on(async {
         for block in 0..4 {
             service.submit(move || (block, checksum(block)))?;
         }
+        let mut blocks = Vec::new();
         let mut done = service.stream();
         while let Some(handle) = done.next().await {
             let (block, sum) = handle.await?;
             println!("   block {block}: {sum:016x}");
+            assert_eq!(sum, checksum(block));
+            blocks.push(block);
         }
-        Ok::<_, Box<dyn std::error::Error>>(())
-    })?;
-    pool.close();
-    println!("   {:?}", pool);
-    Ok(())
+        blocks.sort_unstable();
+        assert_eq!(blocks, [0, 1, 2, 3], "each once, in any order");
+        Ok(())
+    })
 }

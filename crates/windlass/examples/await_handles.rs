@@ -2,6 +2,8 @@
 //!
 //! Yes, with any runtime: a `TaskHandle` is a `Future`. This example uses no runtime, only a
 //! `block_on` of a dozen lines, to show that nothing else is needed.
+//!
+//! `cargo run --release -p windlass --example await_handles`
 
 use std::error::Error;
 use std::future::Future;

@@ -3,6 +3,8 @@
 //! Three tools: `get_timeout` stops waiting and leaves the task running; `cancel` discards the
 //! result; `cancel_now` also interrupts the running code. Interruption is cooperative: it ends waits
 //! of Windlass, and code that computes has to call `interrupt::check`.
+//!
+//! `cargo run --release -p windlass --example cancel_and_timeout`
 
 use std::error::Error;
 use std::time::Duration;

@@ -3,6 +3,8 @@
 //! With a `CompletionService`: it returns handles in the order in which their tasks complete, so one
 //! slow task does not delay the results of others. The mirrors are asked twice: once for all answers,
 //! once for the first success only.
+//!
+//! `cargo run --release -p windlass --example completion_order`
 
 use std::error::Error;
 use std::time::Duration;

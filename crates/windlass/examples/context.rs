@@ -2,8 +2,11 @@
 //!
 //! The log of a server shows for each line which request it belongs to, although the lines are written
 //! by the workers of three different pools. No task mentions the request.
+//!
+//! `cargo run --release -p windlass --example context`
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use windlass::context;
@@ -14,10 +17,17 @@ thread_local! {
     static REQUEST: Cell<u32> = const { Cell::new(0) };
 }
 
+/// How many lines were logged for each request.
+#[expect(clippy::disallowed_types, reason = "a program has locks of its own")]
+static LINES: std::sync::Mutex<BTreeMap<u32, usize>> = std::sync::Mutex::new(BTreeMap::new());
+
 fn log(what: &str) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("?");
     println!("request {:>2} | {what:<18} | {name}", REQUEST.get());
+    if let Ok(mut lines) = LINES.lock() {
+        *lines.entry(REQUEST.get()).or_default() += 1;
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,5 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     workers.close();
     timers.close();
     splitters.close();
+    let lines = LINES.lock().map(|lines| lines.clone())?;
+    assert_eq!(lines, BTreeMap::from([(0, 1), (17, 6), (42, 6)]));
     Ok(())
 }

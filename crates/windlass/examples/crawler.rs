@@ -1,7 +1,8 @@
 //! How does a crawler that is stopped in the middle go on later, without losing or repeating a page?
 //!
-//! `shutdown_now` returns the tasks that have not started; each carries its page as an attachment. Tasks that were
-//! interrupted note their own. Both are saved to a file, and the next crawl begins with them.
+//! Each task carries its page as an attachment. `shutdown_now` returns the tasks that have not started, a rejection
+//! returns the task that came too late, and a task that is interrupted notes its page. All of them are saved to a file,
+//! and the next crawl begins with them.
 //!
 //! `cargo run --release -p windlass --example crawler`
 
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{env, fs, process};
 
@@ -32,7 +34,7 @@ fn fetch(page: Page) -> Result<Vec<Page>, interrupt::Interrupted> {
         .collect())
 }
 
-/// What a crawl has done and has yet to do.
+/// What a crawl has done and has yet to do, as it is saved.
 #[derive(Debug, Default, PartialEq)]
 struct Progress {
     seen: BTreeSet<Page>,
@@ -70,22 +72,42 @@ impl Progress {
 #[expect(clippy::disallowed_types, reason = "a program has locks of its own")]
 type Locked<T> = std::sync::Mutex<T>;
 
+/// What a crawl that runs knows.
+#[derive(Default)]
+struct Running {
+    seen: BTreeSet<Page>,
+    /// How many of them are not fetched.
+    pending: usize,
+    interrupted: Vec<Page>,
+    rejected: Vec<Page>,
+}
+
+/// How often each page was fetched, by all crawls.
+type Fetched = Arc<Vec<AtomicUsize>>;
+
 /// A crawl that runs.
 struct Crawl {
     pool: ThreadPoolExecutor,
-    progress: Locked<Progress>,
+    running: Locked<Running>,
+    fetched: Fetched,
 }
 
 impl Crawl {
-    fn start(progress: Progress) -> Result<Arc<Self>, Box<dyn Error>> {
+    fn start(progress: Progress, fetched: &Fetched) -> Result<Arc<Self>, Box<dyn Error>> {
+        let Progress { seen, left } = progress;
         let pool = ThreadPoolExecutor::builder()
             .name("crawler")
             .core_pool_size(4)
             .build()?;
-        let left = progress.left.clone();
+        let running = Running {
+            seen,
+            pending: left.len(),
+            ..Running::default()
+        };
         let crawl = Arc::new(Self {
             pool,
-            progress: Locked::new(progress),
+            running: Locked::new(running),
+            fetched: Arc::clone(fetched),
         });
         for page in left {
             crawl.submit(page);
@@ -93,60 +115,69 @@ impl Crawl {
         Ok(crawl)
     }
 
-    fn update<R>(&self, change: impl FnOnce(&mut Progress) -> R) -> Option<R> {
-        self.progress
+    fn update<R>(&self, change: impl FnOnce(&mut Running) -> R) -> Option<R> {
+        self.running
             .lock()
             .ok()
-            .map(|mut progress| change(&mut progress))
+            .map(|mut running| change(&mut running))
     }
 
-    /// Submits a page. A rejection means that the crawl ends; the page is noted as left already.
+    /// Submits a page. A rejection means that the crawl ends; it returns the task, and with it the page.
     fn submit(self: &Arc<Self>, page: Page) {
         let crawl = Arc::clone(self);
-        let _ = self
-            .pool
-            .task()
-            .attach(page)
-            .execute(move || crawl.visit(page));
+        let task = self.pool.task().attach(page);
+        if let Err(rejected) = task.execute(move || crawl.visit(page)) {
+            let late = rejected.into_task().attachment::<Page>().copied();
+            self.update(|running| running.rejected.extend(late));
+        }
     }
 
     fn visit(self: &Arc<Self>, page: Page) {
-        // Interrupted: the page stays among those that are left.
-        let Ok(links) = fetch(page) else { return };
-        let fresh = self.update(|progress| {
-            progress.left.remove(&page);
-            let fresh: Vec<_> = links
-                .into_iter()
-                .filter(|&link| progress.seen.insert(link))
-                .collect();
-            progress.left.extend(&fresh);
-            fresh
+        let Ok(mut links) = fetch(page) else {
+            self.update(|running| running.interrupted.push(page));
+            return;
+        };
+        self.fetched[page.0 as usize].fetch_add(1, Ordering::SeqCst);
+        let fresh = self.update(|running| {
+            links.retain(|&link| running.seen.insert(link));
+            running.pending = running.pending + links.len() - 1;
+            links
         });
         for link in fresh.into_iter().flatten() {
             self.submit(link);
         }
     }
 
-    /// Interrupts the crawl. Returns its progress and how many pages had not been started.
-    fn stop(&self) -> Result<(Progress, usize), Box<dyn Error>> {
-        let queued = self.pool.shutdown_now();
-        let pages: Vec<_> = queued
-            .iter()
-            .filter_map(|task| task.attachment::<Page>())
-            .collect();
-        self.pool.close();
-        let progress = self.update(std::mem::take).ok_or("a page panicked")?;
-        assert!(
-            pages.iter().all(|page| progress.left.contains(page)),
-            "all of them are noted"
-        );
-        Ok((progress, pages.len()))
+    fn is_done(&self) -> bool {
+        self.update(|running| running.pending == 0).unwrap_or(true)
     }
 
-    fn is_done(&self) -> bool {
-        self.update(|progress| progress.left.is_empty())
-            .unwrap_or(true)
+    /// Interrupts the crawl. Returns its progress, put together from the tasks that came back.
+    fn stop(&self) -> Result<(Progress, String), Box<dyn Error>> {
+        let queued = self.pool.shutdown_now();
+        // What was running ends, and notes what it leaves.
+        self.pool.close();
+        let running = self.update(std::mem::take).ok_or("a page panicked")?;
+        let ways = format!(
+            "{} queued, {} interrupted, {} rejected",
+            queued.len(),
+            running.interrupted.len(),
+            running.rejected.len()
+        );
+        let queued = queued.iter().filter_map(|task| task.attachment::<Page>());
+        let mut left: BTreeSet<Page> = queued.copied().collect();
+        left.extend(running.interrupted);
+        left.extend(running.rejected);
+        assert_eq!(left.len(), running.pending, "each page came back, and once");
+        let seen = running.seen;
+        Ok((Progress { seen, left }, ways))
     }
+}
+
+/// How many fetches there were.
+fn total(fetched: &Fetched) -> usize {
+    let counts = fetched.iter().map(|count| count.load(Ordering::SeqCst));
+    counts.sum()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -157,31 +188,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         left: first,
     }
     .save(&file)?;
-    let mut fetched = 0;
+    let fetched: Fetched = Arc::new((0..PAGES).map(|_| AtomicUsize::new(0)).collect());
     for day in 1.. {
-        let crawl = Crawl::start(Progress::load(&file)?)?;
+        let before = total(&fetched);
+        let crawl = Crawl::start(Progress::load(&file)?, &fetched)?;
         let mut waited = 0;
         while !crawl.is_done() && waited < 60 {
             interrupt::sleep(Duration::from_millis(1))?;
             waited += 1;
         }
-        let (progress, queued) = crawl.stop()?;
+        let (progress, ways) = crawl.stop()?;
         progress.save(&file)?;
-        let done = progress.seen.len() - progress.left.len();
         println!(
-            "day {day}: {:>3} pages fetched, {:>3} left ({queued} queued, {} interrupted)",
-            done - fetched,
+            "day {day}: {:>3} pages fetched, {:>3} left ({ways})",
+            total(&fetched) - before,
             progress.left.len(),
-            progress.left.len() - queued
         );
-        fetched = done;
         assert_eq!(progress, Progress::load(&file)?, "the file is complete");
         if progress.left.is_empty() {
             break;
         }
     }
     fs::remove_file(&file)?;
-    println!("{fetched} of {PAGES} pages fetched, each once");
-    assert_eq!(fetched, PAGES as usize);
+    for (page, count) in fetched.iter().enumerate() {
+        assert_eq!(count.load(Ordering::SeqCst), 1, "page {page}");
+    }
+    println!("{PAGES} pages fetched, each once");
     Ok(())
 }

@@ -52,15 +52,22 @@ fn deadlines() -> Result<(), Box<dyn Error>> {
         "deadline 100 ms, run limit 60 ms, after {:.0?}:",
         start.elapsed()
     );
-    for (end, count) in ends {
+    for (end, count) in &ends {
         println!("  {count:>3}  {end}");
     }
+    assert_eq!(ends.values().sum::<u64>(), 40, "each request has one end");
+    pool.close();
     let stats = pool.stats();
+    let served = ends.get("served").copied().unwrap_or(0);
+    assert_eq!(
+        served + stats.expired_task_count + stats.timed_out_task_count,
+        40,
+        "the figures of the pool say the same"
+    );
     println!(
         "  expired {}, timed out {}",
         stats.expired_task_count, stats.timed_out_task_count
     );
-    pool.close();
     Ok(())
 }
 
@@ -86,6 +93,10 @@ fn shedding() -> Result<(), Box<dyn Error>> {
             .into_iter()
             .filter_map(|wait| wait.join().ok())
             .collect();
+        pool.close();
+        let shed = pool.stats().shed_task_count;
+        assert_eq!(served.len() as u64 + shed, 800, "served or shed, not lost");
+        assert!(codel.is_some() || shed == 0);
         let last = &served[served.len() - served.len().min(50)..];
         let mean = last.iter().sum::<Duration>() / u32::try_from(last.len())?;
         println!(
@@ -96,9 +107,8 @@ fn shedding() -> Result<(), Box<dyn Error>> {
                 "without shedding"
             },
             served.len(),
-            pool.stats().shed_task_count,
+            shed,
         );
-        pool.close();
     }
     Ok(())
 }

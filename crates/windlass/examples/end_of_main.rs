@@ -6,6 +6,8 @@
 //! guard `CloseOnDrop` does so on every exit path, `?` and panics included.
 //!
 //! This program runs itself as a child process, with three kinds of `main`.
+//!
+//! `cargo run --release -p windlass --example end_of_main`
 
 use std::env;
 use std::error::Error;

@@ -3,13 +3,15 @@
 //! With its queue. A `FairShareQueue` shares the workers between tenants by weight, and limits how many
 //! tasks of one tenant run at a time; an `AgingQueue` lets urgent tasks pass without starving the
 //! others; a `RateLimited` executor keeps to the rate that somebody else's interface allows.
+//!
+//! `cargo run --release -p windlass --example fair_tenants`
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use windlass::clock::TestClock;
@@ -68,7 +70,9 @@ fn shares() -> Result<(), Box<dyn Error>> {
     for tenant in order.try_iter().take(62) {
         *served.entry(tenant).or_insert(0) += 1;
     }
-    println!("of the first 62 of 302 tasks: {served:?}");
+    let of = |tenant| format!("{} of {tenant}", served[tenant]);
+    let shares = ["gold", "silver", "bronze", "guest"].map(of).join(", ");
+    println!("of the first 62 of 302 tasks: {shares}");
     assert_eq!(served["guest"], 2);
     assert_eq!(
         (served["gold"], served["silver"], served["bronze"]),
@@ -82,19 +86,21 @@ fn limits() -> Result<(), Box<dyn Error>> {
     let queue = Arc::new(tenants().limit_per_key(2)?);
     let pool = pool(4, &queue)?;
     let running = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    // The tasks meet in pairs: none ends alone.
+    let pair = Arc::new(Barrier::new(2));
     for _ in 0..100 {
-        let running = Arc::clone(&running);
+        let (running, pair) = (Arc::clone(&running), Arc::clone(&pair));
         pool.task().attach(Tenant("slow")).execute(move || {
             let [now, most] = &*running;
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            std::thread::yield_now();
+            pair.wait();
             now.fetch_sub(1, Ordering::SeqCst);
         })?;
     }
     pool.close();
     let most = running[1].load(Ordering::SeqCst);
     println!("100 tasks of one tenant on 4 workers, limit 2: {most} at a time, at most");
-    assert!(most <= 2);
+    assert_eq!(most, 2);
     Ok(())
 }
 

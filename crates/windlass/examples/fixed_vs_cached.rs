@@ -3,6 +3,8 @@
 //! The same burst of tasks is submitted to both. The fixed pool queues what its threads cannot run
 //! yet. The cached pool starts a thread for each task that finds no idle one, which suits a few
 //! short tasks and exhausts the machine with many long ones.
+//!
+//! `cargo run --release -p windlass --example fixed_vs_cached`
 
 use std::error::Error;
 use std::time::Duration;

@@ -6,6 +6,8 @@
 //!
 //! With the feature `signals`, `plan.on_signals()?.wait()` runs the plan at ctrl-c or SIGTERM, a second
 //! signal interrupts the tasks at once, and a third ends the process.
+//!
+//! `cargo run --release -p windlass --example graceful_end`
 
 use std::error::Error;
 use std::sync::mpsc::channel;

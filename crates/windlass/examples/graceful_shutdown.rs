@@ -3,6 +3,8 @@
 //! In two steps: `shutdown` rejects new tasks and lets accepted ones finish, until a time limit;
 //! then `shutdown_now` interrupts what still runs and returns what never started, to be saved or
 //! run elsewhere.
+//!
+//! `cargo run --release -p windlass --example graceful_shutdown`
 
 use std::error::Error;
 use std::time::Duration;

@@ -27,7 +27,18 @@ fn measure(producers: u32, workers: usize, submit: Submission) -> u128 {
         }
     });
     pool.close();
-    start.elapsed().as_nanos() / u128::from(TASKS)
+    let took = start.elapsed();
+    let stats = pool.stats();
+    assert_eq!(
+        stats.completed_task_count,
+        u64::from(TASKS / producers * producers)
+    );
+    let limited = stats.expired_task_count + stats.timed_out_task_count;
+    assert_eq!(
+        limited, 0,
+        "no limit was reached, so nothing else is measured"
+    );
+    took.as_nanos() / u128::from(TASKS)
 }
 
 fn main() {

@@ -3,6 +3,8 @@
 //! Everything but the kind of queue. A larger core starts workers at once if tasks are queued. A
 //! smaller core retires surplus workers after their keep-alive, or at once with `retire_idle`. A
 //! lower maximum retires idle workers immediately.
+//!
+//! `cargo run --release -p windlass --example live_tuning`
 
 use std::error::Error;
 use std::time::Duration;

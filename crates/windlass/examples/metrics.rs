@@ -2,6 +2,8 @@
 //!
 //! It is registered in one line. A monitor takes a sample each second, raises alerts, changes settings, and
 //! writes the figures as Prometheus reads them.
+//!
+//! `cargo run --release -p windlass --example metrics`
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use windlass::monitor::{
 };
 use windlass::prelude::*;
 use windlass::queue::ResizableBlockingQueue;
+use windlass::testing::until;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let pool = ThreadPoolExecutor::builder()
@@ -40,8 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _ = interrupt::sleep(Duration::from_millis(40));
         })?;
     }
-    // Until the first of them run.
-    interrupt::sleep(Duration::from_millis(20))?;
+    until("the first of them run", || pool.active_count() == 2);
     let view = monitor.pool("api").ok_or("the pool is registered")?;
     println!(
         "{} of {} threads are active, {} tasks wait",
@@ -56,6 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .actor("example");
     let changed = monitor.change("api", &change, &options)?;
     println!("the settings have version {} now", changed.version);
+    assert!(changed.version > view.version);
+    assert_eq!((pool.core_pool_size(), pool.maximum_pool_size()), (8, 8));
     monitor.confirm("api", Some("example"))?;
 
     pool.shutdown();
@@ -67,16 +71,27 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
+    assert_eq!(pool.completed_task_count(), 100, "no change has lost one");
     // A pool that has ended is forgotten; another one is there to be shown.
     let other = executors::fixed_thread_pool(1)?;
     Registry::global().register_as("other", &other);
     other.submit(|| ())?.join()?;
-    println!("\nfor Prometheus, the lines about threads:");
-    for line in monitor.prometheus(Exposition::Micrometer).lines() {
-        if line.contains("threads") && !line.starts_with('#') {
-            println!("{line}");
-        }
-    }
+    show_threads(&monitor);
     monitor.stop();
     Ok(())
+}
+
+fn show_threads(monitor: &Monitor) {
+    println!("\nfor Prometheus, the lines about threads:");
+    let text = monitor.prometheus(Exposition::Micrometer);
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("threads") && !line.starts_with('#'));
+    let mut shown = 0;
+    for line in lines {
+        println!("{line}");
+        assert!(line.contains("other"), "the pool that has ended is gone");
+        shown += 1;
+    }
+    assert!(shown > 0, "a scrape finds the threads of the other");
 }

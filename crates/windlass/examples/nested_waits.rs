@@ -47,6 +47,8 @@ fn one_worker() -> Result<(), Box<dyn Error>> {
         "  {} tasks, {} of them run in place by the task that waited",
         stats.completed_task_count, stats.in_place_task_count
     );
+    assert_eq!((value, stats.largest_pool_size), (987, 1));
+    assert!(stats.in_place_task_count > 0, "one worker alone would hang");
     Ok(())
 }
 
@@ -68,7 +70,9 @@ fn other_executors() -> Result<(), Box<dyn Error>> {
                 .sum(),
         )
     })?;
-    println!("completion service inside its pool: {}", sum.join()?);
+    let sum = sum.join()?;
+    println!("completion service inside its pool: {sum}");
+    assert_eq!(sum, 55);
 
     let serial = std::sync::Arc::new(SerialExecutor::new(pool.clone()));
     let inner = std::sync::Arc::clone(&serial);
@@ -78,7 +82,9 @@ fn other_executors() -> Result<(), Box<dyn Error>> {
             .join()
             .map_err(Box::<dyn Error + Send + Sync>::from)
     })?;
-    println!("serial task that waits for a later one: {}", nested.join()?);
+    let nested = nested.join()?;
+    println!("serial task that waits for a later one: {nested}");
+    assert_eq!(nested, "later");
     pool.close();
 
     let timers = executors::scheduled_thread_pool(1);
@@ -91,6 +97,7 @@ fn other_executors() -> Result<(), Box<dyn Error>> {
             .map_err(|error| error.to_string())
     })?;
     let said = delayed.join()?;
+    assert_eq!(said, "due");
     println!(
         "timer of the only worker that waits for it: {said} after {:.0?}",
         began.elapsed()
@@ -117,7 +124,12 @@ fn circle() -> Result<(), Box<dyn Error>> {
         .name("parse")
         .submit(move || waits.join().unwrap_or_else(|error| error.to_string()))?;
     sender.send(parse.share())?;
-    println!("a circle: {}", load.join()?);
+    let answer = load.join()?;
+    println!("a circle: {answer}");
+    assert!(
+        answer.contains("load") && answer.contains("parse"),
+        "both tasks are named"
+    );
     pool.close();
     Ok(())
 }
@@ -140,8 +152,9 @@ fn spares() -> Result<(), Box<dyn Error>> {
         pool.pool_size(),
         pool.maximum_pool_size()
     );
+    assert!(!waits.is_done(), "the spare has run it");
     release.send(())?;
-    waits.join()??;
+    assert!(waits.join()??);
     pool.close();
     elsewhere.close();
     Ok(())

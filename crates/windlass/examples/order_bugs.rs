@@ -3,6 +3,8 @@
 //! With an executor that runs them in another order for each seed. A thread pool would need luck: its
 //! tasks mostly run in the order of submission. A seed that fails is replayed until the bug is
 //! understood, and kept as a test.
+//!
+//! `cargo run --release -p windlass --example order_bugs`
 
 use std::error::Error;
 use std::sync::Arc;

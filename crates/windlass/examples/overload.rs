@@ -1,8 +1,8 @@
-//! What do queues and policies do when twice as much comes in as a pool can take? Nine pools, drawn from a run.
+//! What do queues and policies do when tasks arrive at twice the rate that a pool can serve? Nine pools, drawn from a run.
 //!
 //! For a quarter of a second a submitter offers a task every half millisecond, to two workers that need two milliseconds
-//! for each. The table says what became of the tasks. With the name of a file as an argument, the length of the queues over time is
-//! drawn there, as SVG.
+//! for each. The table says what became of the tasks. With the name of a file as an argument, the lengths of the queues
+//! over time are drawn there, as SVG.
 //!
 //! ```sh
 //! cargo run --release -p windlass --example overload
@@ -11,6 +11,8 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use windlass::pool::{
@@ -32,7 +34,7 @@ struct Seen {
     /// Milliseconds, and how many tasks were queued then.
     queued: Vec<(f64, usize)>,
     offered: usize,
-    done: u64,
+    done: usize,
     refused: usize,
     lost: usize,
     threads: usize,
@@ -47,9 +49,15 @@ fn overload(title: &'static str, builder: Builder) -> Result<Seen, Box<dyn Error
     let pool = builder.core_pool_size(2).times(Times::Every).build()?;
     let (mut handles, mut queued) = (Vec::new(), Vec::new());
     let (start, mut offered, mut refused) = (clock::now(), 0_u32, 0);
+    let done = Arc::new(AtomicUsize::new(0));
     while clock::now() - start < LASTS {
         offered += 1;
-        match pool.submit(|| interrupt::sleep(TASK)) {
+        let done = Arc::clone(&done);
+        let task = move || {
+            let _ = interrupt::sleep(TASK);
+            done.fetch_add(1, Ordering::SeqCst);
+        };
+        match pool.submit(task) {
             Ok(handle) => handles.push(handle),
             Err(_) => refused += 1,
         }
@@ -69,11 +77,17 @@ fn overload(title: &'static str, builder: Builder) -> Result<Seen, Box<dyn Error
         .into_iter()
         .filter(|handle| handle.is_cancelled())
         .count();
+    let (done, offered) = (done.load(Ordering::SeqCst), offered as usize);
+    assert_eq!(
+        done + refused + lost,
+        offered,
+        "{title}: a task is done, refused or discarded"
+    );
     Ok(Seen {
         title,
         queued,
-        offered: offered as usize,
-        done: offered as u64 - refused as u64 - lost as u64,
+        offered,
+        done,
         refused,
         lost,
         threads: stats.largest_pool_size,
@@ -85,6 +99,20 @@ const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 150.0;
 const LAST: f64 = 600.0;
 const MOST: f64 = 320.0;
+
+/// Draws lines at some lengths of a queue, to read off others.
+fn scale(left: f64, y: impl Fn(usize) -> f64) -> String {
+    let mut lines = String::new();
+    for mark in [100, 200, 300] {
+        let (from, to, at) = (left + 12.0, left + WIDTH - 12.0, y(mark));
+        let _ = writeln!(
+            lines,
+            r##"<line x1="{from:.0}" y1="{at:.1}" x2="{to:.0}" y2="{at:.1}" stroke="#d8d2c4" stroke-width="0.7"/><text x="{to:.0}" y="{:.1}" class="g">{mark}</text>"##,
+            at - 2.0
+        );
+    }
+    lines
+}
 
 /// Draws one pool: an area over time, and its figures.
 fn draw(seen: &Seen, left: f64, top: f64) -> String {
@@ -101,7 +129,7 @@ fn draw(seen: &Seen, left: f64, top: f64) -> String {
     format!(
         r##"<text x="{0:.0}" y="{1:.0}" class="t">{title}</text>
 <rect x="{0:.0}" y="{2:.1}" width="{3:.1}" height="{4:.1}" fill="#f3efe6"/>
-<path d="{path}" fill="#c8643c" fill-opacity="0.75"/>
+{scale}<path d="{path}" fill="#c8643c" fill-opacity="0.75"/>
 <line x1="{0:.0}" y1="{base:.1}" x2="{5:.1}" y2="{base:.1}" stroke="#444"/>
 <text x="{0:.0}" y="{6:.0}" class="f">offered {offered}: done {done}, refused {refused}, discarded {lost}</text>
 <text x="{0:.0}" y="{7:.0}" class="f">threads {threads}, longest wait {wait:.0} ms</text>
@@ -114,6 +142,7 @@ fn draw(seen: &Seen, left: f64, top: f64) -> String {
         left + WIDTH - 12.0,
         base + 14.0,
         base + 28.0,
+        scale = scale(left, y),
         title = seen.title,
         offered = seen.offered,
         done = seen.done,
@@ -126,11 +155,11 @@ fn draw(seen: &Seen, left: f64, top: f64) -> String {
 
 /// Draws all of them, three in a row.
 fn picture(all: &[Seen]) -> String {
-    let (width, height) = (3.0 * WIDTH, 3.0 * (HEIGHT + 6.0) + 40.0);
+    let (width, height) = (3.0 * WIDTH, 3.0 * (HEIGHT + 6.0) + 50.0);
     let mut svg = format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="sans-serif">
-<title>Queued tasks over time, of nine pools under twice the load that they can take</title>
-<style>.t{{font-size:13px;font-weight:bold;fill:#222}}.f{{font-size:11px;fill:#444}}</style>
+<title>Queued tasks over time, in nine pools under twice the load that they can serve</title>
+<style>.t{{font-size:13px;font-weight:bold;fill:#222}}.f{{font-size:11px;fill:#444}}.g{{font-size:9px;fill:#777;text-anchor:end}}</style>
 <rect width="{width}" height="{height}" rx="6" fill="#fffdf8"/>
 "##
     );
@@ -140,9 +169,11 @@ fn picture(all: &[Seen]) -> String {
     }
     let _ = writeln!(
         svg,
-        r##"<text x="12" y="{:.0}" class="f">Queued tasks over {LAST} ms, at most {MOST}; on the shaded ground tasks come in, twice as many as two workers can take. Drawn by examples/overload.rs from a run.</text>
+        r##"<text x="12" y="{:.0}" class="f">Each area: the number of queued tasks over {LAST} ms. Shaded: while tasks arrive, at twice the rate that two workers can serve. Bounded queues hold {BOUND}.</text>
+<text x="12" y="{:.0}" class="f">Drawn from a run: cargo run --release -p windlass --example overload -- overload.svg</text>
 </svg>"##,
-        height - 14.0
+        height - 28.0,
+        height - 12.0
     );
     svg
 }
@@ -163,15 +194,18 @@ fn all_pools() -> Result<[Seen; 9], Box<dyn Error>> {
     let hands_off = ThreadPoolExecutor::builder().maximum_pool_size(16);
     let hands_off = hands_off.work_queue(SynchronousQueue::new());
     Ok([
-        overload("No bound", pool())?,
-        overload("No bound, shed by CoDel", pool().shed(Codel::default()))?,
-        overload("Bound of 50, AbortPolicy", aborts)?,
-        overload("Bound of 50, DiscardPolicy", discards)?,
-        overload("Bound of 50, DiscardOldestPolicy", discards_oldest)?,
-        overload("Bound of 50, CallerRunsPolicy", caller_runs)?,
-        overload("Bound of 50, BlockPolicy", blocks)?,
-        overload("Bound of 50, up to 8 threads", grows)?,
-        overload("Hand-off, up to 16 threads", hands_off)?,
+        overload("Unbounded queue", pool())?,
+        overload(
+            "Unbounded queue, CoDel shedding",
+            pool().shed(Codel::default()),
+        )?,
+        overload("Bounded queue, AbortPolicy", aborts)?,
+        overload("Bounded queue, DiscardPolicy", discards)?,
+        overload("Bounded queue, DiscardOldestPolicy", discards_oldest)?,
+        overload("Bounded queue, CallerRunsPolicy", caller_runs)?,
+        overload("Bounded queue, BlockPolicy", blocks)?,
+        overload("Bounded queue, up to 8 threads", grows)?,
+        overload("SynchronousQueue, up to 16 threads", hands_off)?,
     ])
 }
 

@@ -3,6 +3,8 @@
 //! With a queue of your own. A `Discipline` decides which task is next, on plain data without any
 //! locks; `Blocking` turns it into a work queue. Here each tenant has a queue, and the queues take
 //! turns, so the tenth task of one tenant does not delay the first task of another.
+//!
+//! `cargo run --release -p windlass --example own_queue`
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -23,7 +23,7 @@ const PAGE: [Part; 7] = [
     Part::Text("Winches and windlasses"),
     Part::Image {
         name: "photo.jpg",
-        millis: 90,
+        millis: 200,
     },
     Part::Text("A windlass lifts an anchor."),
     Part::Image {

@@ -2,30 +2,50 @@
 //!
 //! With a hook of a few lines: before each task the worker waits until the pool is not paused. The
 //! JDK's documentation has the same example for `beforeExecute`.
+//!
+//! `cargo run --release -p windlass --example pausable_pool`
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windlass::interrupt;
 use windlass::pool::{Hooks, TaskInfo};
 use windlass::prelude::*;
+use windlass::task::CancelToken;
+use windlass::testing::until;
+
+#[expect(clippy::disallowed_types, reason = "a program has locks of its own")]
+type Locked<T> = std::sync::Mutex<T>;
 
 /// Holds workers back before their next task.
 #[derive(Default)]
 struct Pause {
-    paused: AtomicBool,
+    /// What ends the pause; nothing while the pool runs.
+    resumed: Locked<Option<CancelToken>>,
     held: AtomicUsize,
 }
 
 impl Pause {
+    fn set(&self, to: Option<CancelToken>) -> Option<CancelToken> {
+        let mut resumed = self.resumed.lock().ok()?;
+        std::mem::replace(&mut resumed, to)
+    }
+
     fn pause(&self) {
-        self.paused.store(true, Ordering::Release);
+        if let Some(former) = self.set(Some(CancelToken::new())) {
+            former.cancel();
+        }
     }
 
     fn resume(&self) {
-        self.paused.store(false, Ordering::Release);
+        if let Some(pause) = self.set(None) {
+            pause.cancel();
+        }
+    }
+
+    fn current(&self) -> Option<CancelToken> {
+        self.resumed.lock().ok()?.clone()
     }
 }
 
@@ -34,8 +54,8 @@ impl Hooks for Pause {
         self.held.fetch_add(1, Ordering::AcqRel);
         // An interrupt, from `shutdown_now` for example, ends the pause for this task; the task
         // sees the interrupt too.
-        while self.paused.load(Ordering::Acquire) {
-            if interrupt::sleep(Duration::from_millis(1)).is_err() {
+        while let Some(pause) = self.current() {
+            if pause.wait().is_err() {
                 interrupt::current().interrupt();
                 break;
             }
@@ -57,9 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for n in 0..10 {
         handles.push(pool.submit(move || n * n)?);
     }
-    while pause.held.load(Ordering::Acquire) < 2 {
-        interrupt::sleep(Duration::from_millis(1))?;
-    }
+    until("both workers are held", || {
+        pause.held.load(Ordering::Acquire) == 2
+    });
     let done = handles.iter().filter(|handle| handle.is_done()).count();
     println!("both workers are held; done so far: {done}; {pool:?}");
     assert_eq!(done, 0);

@@ -16,7 +16,9 @@ use windlass::prelude::*;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let ms = Duration::from_millis;
-    println!("by the formula: {}", SizeAdvice::new(8, 0.9, ms(45), ms(5)));
+    let advice = SizeAdvice::new(8, 0.9, ms(45), ms(5));
+    println!("by the formula: {advice}");
+    assert_eq!(advice.recommended, Some(72), "8 · 0.9 · (1 + 45/5)");
 
     let pool = ThreadPoolExecutor::builder().core_pool_size(2).build()?;
     let mut controller = SizeController::new(1..=12, 1.0);
@@ -32,6 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Some(change) = controller.adjust(&pool)? {
             println!("  {change}");
         }
+        let workers = pool.core_pool_size();
+        assert!((1..=12).contains(&workers), "it keeps to its bounds");
     }
     println!(
         "at the end, {} workers; {}",

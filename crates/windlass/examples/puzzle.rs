@@ -1,8 +1,9 @@
 //! How is a puzzle solved by many threads that end as soon as one of them has found a solution?
 //!
 //! The sliding puzzle with eight tiles, first by one thread, then on a pool: a task explores a batch of positions and
-//! submits those that can be reached from them. (One position is too little for a task: its cost would exceed its work.) The first solution goes through a channel; then `shutdown_now` drops all
-//! that is queued. Without a solution the channel closes when the last task is dropped, so the program ends as well.
+//! submits those that can be reached from them. (One position is too little for a task: its cost would exceed its work.)
+//! The first solution goes through a channel; then `shutdown_now` drops all that is queued. Without a solution the
+//! channel closes when the last task is dropped, so the program ends as well.
 //!
 //! `cargo run --release -p windlass --example puzzle`
 

@@ -48,16 +48,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         pool.submit(|| ())?.join()?;
         interrupt::sleep(Duration::from_millis(1))?;
     }
-    println!("{}", recovers.join()?);
+    let answer = recovers.join()?;
+    println!("{answer}");
+    assert_eq!(answer, "200 on call 5", "four failures were repeated");
 
     let stays_down = pool.submit_retry(&policy, || call(1, 1))?;
-    if let Err(error) = stays_down.join() {
-        println!("{error}");
-    }
-    let refuses = pool.submit_retry(&policy, || Err::<(), _>("404"))?;
-    if let Err(error) = refuses.join() {
-        println!("{error}");
-    }
+    let error = stays_down.join().expect_err("it is never up").to_string();
+    println!("{error}");
+    assert!(error.contains("after 6 attempts"), "all of them were made");
+    let mut calls_refused = 0;
+    let refuses = pool.submit_retry(&policy, move || {
+        calls_refused += 1;
+        assert_eq!(calls_refused, 1, "a 404 is not worth a second attempt");
+        Err::<(), _>("404")
+    })?;
+    let error = refuses.join().expect_err("there is no such page");
+    println!("{error}");
+    assert!(error.to_string().contains("404"));
     pool.close();
     Ok(())
 }

@@ -2,6 +2,8 @@
 //!
 //! A reminder after a delay, a heartbeat at a fixed rate, a job that fails and is reported, a cancel,
 //! and a shutdown that lets delayed tasks run.
+//!
+//! `cargo run --release -p windlass --example scheduled_job`
 
 use std::error::Error;
 use std::time::Duration;
@@ -39,18 +41,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
 
     println!("the reminder is due in {:.0?}", reminder.delay());
-    println!("the reminder says: {}", reminder.join()?);
+    let says = reminder.join()?;
+    println!("the reminder says: {says}");
+    assert_eq!(says, "tea is ready");
 
-    if let Err(error) = fragile.get() {
-        println!("after {} runs: {error}", fragile.runs());
-    }
+    let error = fragile.get().expect_err("its third run fails");
+    println!("after {} runs: {error}", fragile.runs());
+    assert_eq!(fragile.runs(), 3, "and it is not repeated");
 
     heartbeat.cancel();
     println!("the heart beat {} times", heartbeat.runs());
+    assert!(heartbeat.is_cancelled());
 
     // By default a shutdown lets delayed tasks run, and cancels periodic ones.
     let last = pool.schedule(TICK, || println!("the last task"))?;
     pool.close();
+    assert!(last.is_done(), "the shutdown has waited for it");
     last.join()?;
     println!("{}", pool.stats());
     Ok(())

@@ -31,10 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok::<_, Box<dyn Error>>((gets.join()?, posts.join()?))
     })?;
     println!("{gets} GET, {posts} POST; slow: {slow:?}");
+    assert_eq!((gets, posts, slow.len()), (4, 2, 2));
 
     // In order, with two lines in flight.
     let times = pool.group().in_flight(2).map(&lines, |line| millis(line))?;
     println!("milliseconds: {times:?}");
+    assert_eq!(times, [12, 3, 48, 9, 51, 11], "in the order of the lines");
 
     // The first failure cancels the rest.
     let codes = pool.map_fallible(&lines, |line| {
@@ -42,8 +44,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         code.parse::<u16>()
     });
     match codes {
-        Err(InvokeError::Item(at, error)) => println!("line {}: {error}", at + 1),
-        other => println!("{other:?}"),
+        Err(InvokeError::Item(at, error)) => {
+            println!("line {}: {error}", at + 1);
+            assert_eq!(at, 4, "the line with words for a code");
+        }
+        other => panic!("line 5 has no code: {other:?}"),
     }
 
     // A pool that is shut down returns the closure, and the caller decides.
@@ -57,7 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         },
     );
-    println!("longest: {:?}", longest?);
+    let longest = longest?;
+    println!("longest: {longest:?}");
+    assert_eq!(longest, Some(&lines[4]));
     Ok(())
 }
 

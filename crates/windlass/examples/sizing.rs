@@ -35,7 +35,8 @@ fn calibrate() -> u64 {
 /// Returns how many tasks a second a pool of this size runs.
 fn throughput(workers: usize, rounds: u64) -> Result<f64, Box<dyn Error>> {
     let pool = executors::fixed_thread_pool(workers)?;
-    let tasks = 12 * workers.min(40);
+    // Twelve for each worker, and fewer where there are many of them; always enough to start all.
+    let tasks = (12 * workers).min(480).max(3 * workers);
     let start = clock::now();
     let work = move || {
         black_box(spin(rounds));
@@ -46,6 +47,12 @@ fn throughput(workers: usize, rounds: u64) -> Result<f64, Box<dyn Error>> {
     }
     let took = clock::now() - start;
     pool.close();
+    let stats = pool.stats();
+    assert_eq!(stats.completed_task_count, tasks as u64);
+    assert_eq!(
+        stats.largest_pool_size, workers,
+        "the pool had the size that is measured"
+    );
     Ok(tasks as f64 / took.as_secs_f64())
 }
 
@@ -53,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let ratio = WAITS.as_secs_f64() / COMPUTES.as_secs_f64();
     let best = optimal_pool_size(processors, 1.0, ratio);
+    assert_eq!(best, processors * 8, "one part computes, seven wait");
     println!("{processors} processors; tasks compute for {COMPUTES:?} and wait for {WAITS:?}");
     println!("the formula: {processors} · 1.0 · (1 + {ratio}) = {best} workers\n");
 

@@ -41,7 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("    {:?}", s.counts());
         Ok::<_, ExecutionError>(page)
     });
-    println!("  {}", fastest?);
+    let fastest = fastest?;
+    println!("  {fastest}");
+    assert!(fastest.starts_with('<'), "one of them was loaded");
 
     println!("fail fast: one page is missing, so the rest is not worth the wait");
     let both = pool.group().fail_fast().scope(|s| {
@@ -50,10 +52,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         s.join()?;
         Ok::<_, ExecutionError>((good.join()?, bad.join()?))
     });
-    println!(
-        "  {}",
-        both.err()
-            .map_or_else(String::new, |error| error.to_string())
+    let error = both.expect_err("a page is missing").to_string();
+    println!("  {error}");
+    assert!(
+        error.contains("no such page"),
+        "the first failure is the reason"
     );
 
     println!("a deadline: what is not there in 50 ms is left out");
@@ -65,6 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         parts.collect::<String>()
     });
     println!("  {page}");
+    assert!(!page.contains("sport"), "nobody waited for two seconds");
 
     println!("a request and its children: one call cancels all of them");
     let (request, inner) = (CancelToken::new(), Arc::clone(&pool));
@@ -81,13 +85,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
     request.wait_timeout(Duration::from_millis(20))?;
     request.cancel();
-    println!(
-        "  {}",
-        handler
-            .join()
-            .err()
-            .map_or_else(String::new, |error| error.to_string())
-    );
+    let error = handler.join().expect_err("its request was cancelled");
+    println!("  {error}");
+    assert!(matches!(error, ExecutionError::Cancelled(_)));
     pool.close();
+    assert_eq!(pool.active_count(), 0, "no child has outlived its request");
     Ok(())
 }

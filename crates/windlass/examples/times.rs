@@ -2,12 +2,15 @@
 //!
 //! A pool times its tasks always: histograms of wait and run time, for the pool and for each task name.
 //! When tasks come so fast that reading the clock would show, one in N is timed and stands for the others.
+//!
+//! `cargo run --release -p windlass --example times`
 
 use std::error::Error;
 use std::time::Duration;
 
 use windlass::interrupt;
 use windlass::prelude::*;
+use windlass::testing::until;
 
 /// Prints a histogram in the text format of Prometheus, without the bounds that add nothing.
 fn print_buckets(name: &str, times: &windlass::pool::Histogram) {
@@ -49,7 +52,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     for handle in handles {
         handle.join()??;
     }
+    // A handle is done a moment before its task is counted.
+    until("all are counted", || pool.completed_task_count() == 40);
     let stats = pool.stats();
+    assert_eq!(stats.run_times.count(), 40);
+    let of = |name: &str| {
+        let mut all = stats.task_times.iter();
+        all.find(|times| &*times.name == name)
+            .map_or(0, |times| times.run_times.count())
+    };
+    assert_eq!((of("page"), of("report")), (36, 4), "each under its name");
     println!("\nall tasks waited {}", stats.wait_times);
     println!("all tasks ran    {}", stats.run_times);
     for times in &stats.task_times {
@@ -68,5 +80,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         run_times.sampled_every()
     );
     println!("all tasks ran    {run_times}");
+    assert_eq!(pool.completed_task_count(), 1_000_040);
     Ok(())
 }

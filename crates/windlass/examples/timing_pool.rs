@@ -2,6 +2,8 @@
 //!
 //! Hooks receive how long each task waited and ran, so a few lines measure a pool. The figures are
 //! grouped by the name of the task, which is set at submission.
+//!
+//! `cargo run --release -p windlass --example timing_pool`
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -12,7 +12,7 @@ use windlass::error::ExecutionError;
 use windlass::prelude::*;
 use windlass::{clock, interrupt};
 
-const TIME: Duration = Duration::from_millis(120);
+const TIME: Duration = Duration::from_millis(400);
 
 /// A company that sells journeys.
 #[derive(Clone, Copy)]

@@ -2,6 +2,8 @@
 //!
 //! With a clock that the test advances. Every wait of the pool uses that clock, so the test neither
 //! sleeps nor guesses, and the times it checks are exact to the nanosecond.
+//!
+//! `cargo run --release -p windlass --example virtual_time`
 
 use std::error::Error;
 use std::sync::mpsc;

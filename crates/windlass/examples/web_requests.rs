@@ -3,6 +3,8 @@
 //! With a bounded queue and `CallerRunsPolicy`: when the queue is full, the thread that accepts
 //! requests serves one itself. Meanwhile it accepts nothing, so senders are slowed down. No request
 //! is lost, and memory stays bounded.
+//!
+//! `cargo run --release -p windlass --example web_requests`
 
 use std::error::Error;
 use std::sync::Arc;

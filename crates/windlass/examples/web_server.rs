@@ -2,7 +2,9 @@
 //!
 //! A small web server on a bounded pool, under load from clients in the same program. The acceptor hands each
 //! connection to the pool with `execute_with`. What the pool rejects comes back as the connection, which is told
-//! "503". At ctrl-c the plan stops the intake and drains the pool: every request that was accepted gets its answer.
+//! "503". At ctrl-c the plan stops the intake and drains the pool: every request that was accepted gets its answer,
+//! and who comes meanwhile is told "503" too. A client that never asks, or hangs up, occupies a worker no longer than
+//! a time limit.
 //!
 //! ```sh
 //! cargo run --release -p windlass --features signals --example web_server
@@ -10,27 +12,64 @@
 //! ```
 
 use std::error::Error;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use windlass::interrupt;
 use windlass::prelude::*;
 use windlass::queue::ArrayBlockingQueue;
-use windlass::shutdown::{ShutdownPlan, SignalledShutdown};
+use windlass::shutdown::ShutdownPlan;
+use windlass::{clock, interrupt};
 
 const CLIENTS: usize = 12;
 const LOAD: Duration = Duration::from_millis(700);
+/// How long a request may take to arrive.
+const READ_LIMIT: Duration = Duration::from_millis(250);
+/// How long a client that was sent away may take to hang up. The acceptor waits for it.
+const GOODBYE_LIMIT: Duration = Duration::from_millis(50);
 
-/// Reads a request and answers it, after a short time at some database.
-fn serve(connection: TcpStream, answered: &AtomicUsize) -> io::Result<()> {
-    let mut reader = BufReader::new(connection);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let path = line.split_whitespace().nth(1).unwrap_or("/").to_owned();
-    while reader.read_line(&mut line)? > 2 {}
+/// Reads until the end of a request, but no longer than a limit. Returns its path; nothing if the client hung up.
+fn read_request(connection: &mut TcpStream, limit: Duration) -> io::Result<Option<String>> {
+    let until = clock::now() + limit;
+    let (mut request, mut chunk) = (Vec::new(), [0; 1024]);
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = until.saturating_duration_since(clock::now());
+        if left.is_zero() || request.len() > 16 * 1024 {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        // A limit for each read alone would let a client send a byte now and then forever.
+        connection.set_read_timeout(Some(left))?;
+        match connection.read(&mut chunk)? {
+            0 => return Ok(None),
+            length => request.extend(&chunk[..length]),
+        }
+    }
+    let request = String::from_utf8_lossy(&request);
+    Ok(Some(
+        request.split(' ').nth(1).unwrap_or("/").trim().to_owned(),
+    ))
+}
+
+fn respond(connection: &mut TcpStream, status: &str, body: &str) -> io::Result<()> {
+    let length = body.len();
+    let answer =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+    connection.write_all(answer.as_bytes())
+}
+
+/// Answers a request, after a short time at some database. Returns whether there was one.
+fn serve(mut connection: TcpStream) -> io::Result<bool> {
+    let path = match read_request(&mut connection, READ_LIMIT) {
+        Ok(Some(path)) => path,
+        Ok(None) => return Ok(false),
+        Err(error) => {
+            respond(&mut connection, "408 Request Timeout", "too slow\n")?;
+            return Err(error);
+        }
+    };
     // A query; an interrupt of the pool ends it early.
     let found = interrupt::sleep(Duration::from_millis(4)).is_ok();
     let body = if found {
@@ -38,58 +77,76 @@ fn serve(connection: TcpStream, answered: &AtomicUsize) -> io::Result<()> {
     } else {
         String::from("partly\n")
     };
-    respond(reader.get_mut(), "200 OK", &body)?;
-    answered.fetch_add(1, Ordering::SeqCst);
+    respond(&mut connection, "200 OK", &body)?;
+    Ok(true)
+}
+
+/// Tells a client to come back later. Closing a connection with unread bytes would reset it, and the answer could be
+/// lost: so the request is read after the answer, until the client hangs up.
+fn send_away(mut connection: TcpStream) -> io::Result<()> {
+    respond(&mut connection, "503 Service Unavailable", "busy\n")?;
+    connection.shutdown(Shutdown::Write)?;
+    while read_request(&mut connection, GOODBYE_LIMIT)?.is_some() {}
     Ok(())
 }
 
-fn respond(connection: &mut TcpStream, status: &str, body: &str) -> io::Result<()> {
-    let length = body.len();
-    write!(
-        connection,
-        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+/// What became of the connections.
+#[derive(Default)]
+struct Served {
+    taken: AtomicUsize,
+    rejected: AtomicUsize,
+    answered: AtomicUsize,
+    /// Hung up, or did not ask in time.
+    gone: AtomicUsize,
 }
 
-/// Tells a client to come back later. Its request is read first: closing a connection with unread bytes would
-/// reset it, and the answer would be lost.
-fn send_away(connection: TcpStream) -> io::Result<()> {
-    connection.set_read_timeout(Some(Duration::from_millis(50)))?;
-    let mut reader = BufReader::new(connection);
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 2 {
-        line.clear();
-    }
-    respond(reader.get_mut(), "503 Service Unavailable", "busy\n")
+struct Server {
+    listener: TcpListener,
+    pool: ThreadPoolExecutor,
+    served: Arc<Served>,
+    closed: Arc<AtomicBool>,
 }
 
-/// Accepts connections until the end is requested. Returns how many the pool took and how many it rejected.
-fn accept(
-    listener: &TcpListener,
-    pool: &ThreadPoolExecutor,
-    answered: &Arc<AtomicUsize>,
-) -> io::Result<(usize, usize)> {
-    let (mut taken, mut rejected) = (0, 0);
-    for connection in listener.incoming() {
-        if pool.is_shutdown() {
-            break;
-        }
-        let answered = Arc::clone(answered);
+impl Server {
+    fn admit(&self, connection: TcpStream) {
+        let served = Arc::clone(&self.served);
         let serve = move |connection| {
-            // A client that hangs up is no concern of the pool.
-            let _ = serve(connection, &answered);
+            let count = match serve(connection) {
+                Ok(true) => &served.answered,
+                Ok(false) | Err(_) => &served.gone,
+            };
+            count.fetch_add(1, Ordering::SeqCst);
         };
-        match pool.execute_with(connection?, serve) {
-            Ok(_) => taken += 1,
+        match self.pool.execute_with(connection, serve) {
+            Ok(_) => {
+                self.served.taken.fetch_add(1, Ordering::SeqCst);
+            }
+            // Too many, or the pool is shut down.
             Err(refused) => {
-                rejected += 1;
+                self.served.rejected.fetch_add(1, Ordering::SeqCst);
                 if let Ok(connection) = refused.into_input::<TcpStream>() {
                     let _ = send_away(connection);
                 }
             }
         }
     }
-    Ok((taken, rejected))
+
+    /// Accepts connections until the server is closed, and then those that have come already.
+    fn accept(&self) -> io::Result<()> {
+        while !self.closed.load(Ordering::SeqCst) {
+            match self.listener.accept() {
+                Ok((connection, _)) => self.admit(connection),
+                // This client is gone, or there are too many open files: the next may do better.
+                Err(_) => drop(interrupt::sleep(Duration::from_millis(1))),
+            }
+        }
+        self.listener.set_nonblocking(true)?;
+        while let Ok((connection, _)) = self.listener.accept() {
+            connection.set_nonblocking(false)?;
+            self.admit(connection);
+        }
+        Ok(())
+    }
 }
 
 /// What the clients saw.
@@ -97,47 +154,77 @@ fn accept(
 struct Seen {
     answers: AtomicUsize,
     busy: AtomicUsize,
+    too_slow: AtomicUsize,
+    /// An empty answer, or a part of one, or none.
+    broken: AtomicUsize,
 }
 
-/// Sends one request after the other until the server is gone.
-fn request_until(server: SocketAddr, gone: &AtomicBool, seen: &Seen) {
-    while !gone.load(Ordering::SeqCst) {
-        let answer = TcpStream::connect(server).and_then(|mut connection| {
-            connection.write_all(b"GET /news HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
-            let mut answer = String::new();
-            connection.read_to_string(&mut answer).map(|_| answer)
-        });
-        match answer {
-            Ok(answer) if answer.ends_with("hello from /news\n") => {
-                seen.answers.fetch_add(1, Ordering::SeqCst);
-            }
-            Ok(answer) if answer.starts_with("HTTP/1.1 503") => {
-                seen.busy.fetch_add(1, Ordering::SeqCst);
-                let _ = interrupt::sleep(Duration::from_millis(1));
-            }
-            // Nobody has accepted this one: the listener is closed, or about to be.
-            _ => {}
+/// Sends one request. Returns all that came back.
+fn request(server: SocketAddr) -> io::Result<String> {
+    let mut connection = TcpStream::connect(server)?;
+    // It may have been sent away already: then the answer is there all the same.
+    let _ = connection.write_all(b"GET /news HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut answer = Vec::new();
+    let _ = connection.read_to_end(&mut answer);
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Sends one request after the other until the server is about to close.
+fn request_until(server: SocketAddr, over: &AtomicBool, seen: &Seen) {
+    while !over.load(Ordering::SeqCst) {
+        let count = match request(server).unwrap_or_default() {
+            answer if answer.ends_with("\r\n\r\nhello from /news\n") => &seen.answers,
+            answer if answer.ends_with("\r\n\r\nbusy\n") => &seen.busy,
+            answer if answer.ends_with("\r\n\r\ntoo slow\n") => &seen.too_slow,
+            _ => &seen.broken,
+        };
+        count.fetch_add(1, Ordering::SeqCst);
+        if !std::ptr::eq(count, &seen.answers) {
+            let _ = interrupt::sleep(Duration::from_millis(2));
         }
     }
 }
 
-/// Puts load on the server for a while, then does what ctrl-c does.
-fn run_load(server: SocketAddr, end: &SignalledShutdown) -> Arc<Seen> {
-    let (seen, gone) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|_| {
-            let (seen, gone) = (Arc::clone(&seen), Arc::clone(&gone));
-            std::thread::spawn(move || request_until(server, &gone, &seen))
+/// Clients that go on until they are told that it is over.
+struct Load {
+    seen: Arc<Seen>,
+    over: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+    /// Connections that never ask.
+    silent: Vec<TcpStream>,
+}
+
+/// Clients that are of no use to anybody, before the load begins.
+const USELESS: usize = 3;
+
+impl Load {
+    fn start(server: SocketAddr) -> io::Result<Self> {
+        // One hangs up at once, two never say a word.
+        drop(TcpStream::connect(server)?);
+        let silent = vec![TcpStream::connect(server)?, TcpStream::connect(server)?];
+        let (seen, over) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
+        let clients = (0..CLIENTS)
+            .map(|_| {
+                let (seen, over) = (Arc::clone(&seen), Arc::clone(&over));
+                thread::spawn(move || request_until(server, &over, &seen))
+            })
+            .collect();
+        Ok(Self {
+            seen,
+            over,
+            clients,
+            silent,
         })
-        .collect();
-    let _ = interrupt::sleep(LOAD);
-    println!("… ctrl-c, while {CLIENTS} clients go on");
-    end.request();
-    gone.store(true, Ordering::SeqCst);
-    for client in clients {
-        let _ = client.join();
     }
-    seen
+
+    fn stop(self) -> Result<Arc<Seen>, &'static str> {
+        self.over.store(true, Ordering::SeqCst);
+        for client in self.clients {
+            client.join().map_err(|_| "a client panicked")?;
+        }
+        drop(self.silent);
+        Ok(self.seen)
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -147,36 +234,67 @@ fn main() -> Result<(), Box<dyn Error>> {
         .work_queue(ArrayBlockingQueue::new(4)?)
         .build()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let server = listener.local_addr()?;
-    let answered = Arc::new(AtomicUsize::new(0));
+    let address = listener.local_addr()?;
     let end = ShutdownPlan::new()
         .pool("http", pool.clone())
-        .drain_for(Duration::from_secs(5))
+        .drain_for(Duration::from_secs(10))
         .on_signals()?;
-    println!("listening on http://{server}, 4 workers, room for 4");
+    println!("listening on http://{address}, 4 workers, room for 4");
 
-    let acceptor = {
-        let (pool, answered) = (pool.clone(), Arc::clone(&answered));
-        std::thread::spawn(move || accept(&listener, &pool, &answered))
+    let (served, closed) = (
+        Arc::new(Served::default()),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let server = Server {
+        listener,
+        pool,
+        served: Arc::clone(&served),
+        closed: Arc::clone(&closed),
     };
+    let acceptor = thread::spawn(move || server.accept());
     let stays = std::env::args().any(|argument| argument == "--stay");
-    let seen = (!stays).then(|| run_load(server, &end));
+    let mut load = None;
+    if !stays {
+        let mut clients = Load::start(address)?;
+        interrupt::sleep(LOAD)?;
+        clients.silent.push(TcpStream::connect(address)?);
+        println!("… ctrl-c, while {CLIENTS} clients go on, and some say nothing");
+        signal_hook::low_level::raise(signal_hook::consts::SIGINT)?;
+        load = Some(clients);
+    }
     let report = end.wait();
+    // The clients have gone on while the pool was drained, and each of them was answered.
+    let seen = load.map(Load::stop).transpose()?;
+    closed.store(true, Ordering::SeqCst);
     // The acceptor waits for a connection; this one makes it look around.
-    drop(TcpStream::connect(server));
-    let (taken, rejected) = acceptor.join().map_err(|_| "the acceptor panicked")??;
+    drop(TcpStream::connect(address));
+    acceptor.join().map_err(|_| "the acceptor panicked")??;
 
     println!("{report}");
-    let answered = answered.load(Ordering::SeqCst);
-    println!("accepted {taken}, answered {answered}, told to come back later {rejected}");
-    if let Some(seen) = seen {
-        let (answers, busy) = (
-            seen.answers.load(Ordering::SeqCst),
-            seen.busy.load(Ordering::SeqCst),
-        );
-        println!("the clients got {answers} answers and were told {busy} times to come back later");
-        assert_eq!(answers, taken, "no answer is lost or broken");
-    }
-    assert_eq!(answered, taken, "what was accepted is answered");
+    check(&served, seen.as_deref());
+    assert!(stays || report.is_drained(), "the pool had time enough");
     Ok(())
+}
+
+/// Prints what both sides saw. Both saw the same.
+fn check(served: &Served, seen: Option<&Seen>) {
+    let count = |count: &AtomicUsize| count.load(Ordering::SeqCst);
+    let (taken, answered, gone) = (
+        count(&served.taken),
+        count(&served.answered),
+        count(&served.gone),
+    );
+    println!(
+        "accepted {taken}: answered {answered}, hung up or silent {gone}; told to come back later {}",
+        count(&served.rejected)
+    );
+    assert_eq!(answered + gone, taken, "what was accepted is answered");
+    let Some(seen) = seen else { return };
+    let (answers, busy, broken) = (count(&seen.answers), count(&seen.busy), count(&seen.broken));
+    println!(
+        "the clients got {answers} answers, {busy} times \"come back later\", {broken} broken answers"
+    );
+    assert_eq!(broken, 0, "no answer is empty or broken");
+    assert_eq!(answers, answered, "no answer is lost");
+    assert!(answers > 0 && gone >= USELESS, "all kinds of clients came");
 }
