@@ -1,10 +1,10 @@
-// Commands on a pool: pause, resume, prestart, purge.
+// Commands on a pool: pause, resume, prestart, purge, shut down.
 import { poolPath, write } from './api.js';
 import { attempt, confirmed, unlocked } from './dialog.js';
 import { el, show, text } from './dom.js';
 import { span } from './format.js';
 import { icon } from './icons.js';
-import { serverNow } from './state.js';
+import { serverNow, state } from './state.js';
 
 const PAUSES = [
   [30, '30 s'],
@@ -15,8 +15,10 @@ const PAUSES = [
 
 /** The panel of commands. */
 export class Actions {
-  constructor(name) {
+  constructor({ name, kind }) {
     this.name = name;
+    // A fork-join pool has none of the commands; a button that is always refused helps nobody.
+    this.obeys = kind !== 'fork_join';
     this.length = el(
       'select.input.input--small',
       { id: 'pause-length' },
@@ -38,13 +40,17 @@ export class Actions {
       this.length,
     );
     this.resumeRow = el('div.actions__row', { hidden: true }, this.resume, this.until);
+    this.shutdown = this.button('stop', 'Shut down', () => this.doShutdown());
+    this.shutdown.classList.add('button--danger');
+    this.shutdownRow = el('div.actions__row', { hidden: true }, this.shutdown);
     this.node = el(
       'section.panel',
       { 'aria-labelledby': 'actions-title' },
       el('h2.panel__title', { id: 'actions-title' }, 'Commands'),
       this.pauseRow,
       this.resumeRow,
-      el('div.actions__row', null, prestart, purge),
+      el('div.actions__row', { hidden: !this.obeys }, prestart, purge),
+      this.shutdownRow,
     );
   }
 
@@ -54,8 +60,12 @@ export class Actions {
 
   update(pool) {
     const paused = pool.paused_until_ms !== null;
-    show(this.pauseRow, !paused);
-    show(this.resumeRow, paused);
+    show(this.pauseRow, this.obeys && !paused);
+    show(this.resumeRow, this.obeys && paused);
+    // The program has to allow it; without that the server refuses, and the page does not offer it.
+    const mayEnd = state.meta?.allow_shutdown === true && pool.state === 'running';
+    show(this.shutdownRow, mayEnd);
+    show(this.node, this.obeys || mayEnd);
     if (paused) text(this.until, `resumes by itself in ${span((pool.paused_until_ms - serverNow()) / 1000)}`);
   }
 
@@ -74,6 +84,15 @@ export class Actions {
     const lines = ['Cancelled tasks that still stand in the queue are removed. Nothing that would run is touched.'];
     if (await confirmed({ title: `Purge ${this.name}?`, lines, confirm: 'Purge' })) {
       await this.send('purge', {}, ({ removed }) => `${removed} cancelled tasks removed.`);
+    }
+  }
+
+  async doShutdown() {
+    const lines = [
+      'The pool takes no more tasks. What it has accepted still runs, then its threads end. This cannot be undone.',
+    ];
+    if (await confirmed({ title: `Shut ${this.name} down?`, lines, confirm: 'Shut down', danger: true })) {
+      await this.send('shutdown', {}, () => `${this.name} is shutting down.`);
     }
   }
 

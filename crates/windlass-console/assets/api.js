@@ -4,11 +4,17 @@ import { authorization, lock } from './session.js';
 /** An answer that is not a success, with the server's own words. */
 export class ApiError extends Error {
   constructor(status, { code, message, field }) {
-    super(message);
+    super(sentence(message));
     this.status = status;
     this.code = code;
     this.field = field;
   }
+}
+
+/** The server's words begin in lower case and end without a full stop. */
+function sentence(message) {
+  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 const ROOT = 'api/v1/';

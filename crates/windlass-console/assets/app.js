@@ -7,7 +7,7 @@ import { notify, unlocked } from './dialog.js';
 import { set, show, text } from './dom.js';
 import { count, seconds, span } from './format.js';
 import { hydrateIcons, setIcon } from './icons.js';
-import { connect } from './live.js';
+import { connect, followVisits } from './live.js';
 import { showOverview } from './overview.js';
 import { showRemote } from './remote.js';
 import { currentRoute } from './route.js';
@@ -113,9 +113,34 @@ const ALERTS_EVERY_MS = 5_000;
 let alertsReadAt = 0;
 
 function refreshAlerts() {
-  if (document.hidden || activeAlerts().length === 0 || Date.now() - alertsReadAt < ALERTS_EVERY_MS) return;
+  if (document.hidden || Date.now() - alertsReadAt < ALERTS_EVERY_MS) return;
+  // The figures also tell of alerts that an earlier reading missed.
+  const areTold = [...state.pools.values()].some((pool) => pool.alerts.length > 0);
+  if (activeAlerts().length === 0 && !areTold) return;
   alertsReadAt = Date.now();
   read('alerts').then(takeAlerts, () => undefined);
+}
+
+/** The engine of the remote queues is asked for the header; the remote section tells of it by itself. */
+const ENGINE_EVERY_MS = 5_000;
+let engineReadAt = 0;
+
+async function refreshEngine() {
+  if (state.meta?.remote !== true || state.held || document.hidden || currentRoute().view === 'remote') return;
+  if (Date.now() - engineReadAt < ENGINE_EVERY_MS) return;
+  engineReadAt = Date.now();
+  try {
+    emit('engine', (await read('remote')).engine);
+  } catch (error) {
+    if (error.code === 'unavailable') emit('engine', { up: false });
+  }
+}
+
+function drawEngine({ kind, up, latency_seconds: latency }) {
+  show(by('fact-engine-item'), true);
+  const word = up ? (latency === null ? 'up' : `up ${seconds(latency)}`) : 'down';
+  text(by('fact-engine'), kind === undefined ? word : `${kind} ${word}`);
+  by('fact-engine-item').classList.toggle('is-alert', !up);
 }
 
 /** What the stream does not repeat is read again after each new connection. */
@@ -123,13 +148,17 @@ async function resync() {
   drawSession();
   alertsReadAt = Date.now();
   checkSession().catch(() => undefined);
-  const [alerts, audit] = await Promise.allSettled([read('alerts'), read('audit')]);
-  if (alerts.status === 'fulfilled') takeAlerts(alerts.value);
-  if (audit.status === 'fulfilled') {
-    state.audit = audit.value.entries;
-    emit('audit');
-  }
+  await Promise.allSettled([read('alerts').then(takeAlerts), readAudit()]);
   emit('resync');
+}
+
+async function readAudit() {
+  try {
+    state.audit = (await read('audit')).entries;
+    emit('audit');
+  } catch {
+    // The list keeps what it shows; the next connection reads it again.
+  }
 }
 
 async function toggleLock() {
@@ -165,6 +194,8 @@ function start() {
   });
   on('pools', () => later('header', drawHeader));
   on('pools', refreshAlerts);
+  on('pools', refreshEngine);
+  on('reverted', readAudit);
   on('alerts', () => later('header', drawHeader));
   on('hello', () => {
     resync();
@@ -172,14 +203,12 @@ function start() {
   on('connection', drawConnection);
   on('session', drawSession);
   on('theme', drawTheme);
-  on('engine', (engine) => {
-    show(by('fact-engine-item'), true);
-    text(by('fact-engine'), engine.up ? `${engine.kind} ${seconds(engine.latency_seconds)}` : `${engine.kind} down`);
-  });
+  on('engine', drawEngine);
   announceAlerts();
   drawTheme();
   chooseRange(state.range);
   showRoute();
+  followVisits();
   connect();
 }
 

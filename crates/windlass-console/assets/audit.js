@@ -36,12 +36,7 @@ export class AuditList {
 function makeRow(entry) {
   const note = el('span.audit__note');
   const what = entry.changes.length > 0 ? changeLine(entry.changes) : words(entry.action);
-  const by = [
-    entry.source === 'api' ? 'from the console' : entry.source === 'revert' ? 'by itself' : 'from code',
-    entry.actor,
-  ]
-    .filter(Boolean)
-    .join(', ');
+  const by = [origin(entry), entry.actor].filter(Boolean).join(', ');
   return {
     note,
     node: el(
@@ -52,6 +47,12 @@ function makeRow(entry) {
       el('span.audit__by', null, by),
     ),
   };
+}
+
+/** Only a revert that nobody asked for came by itself. */
+function origin({ source, actor }) {
+  if (source === 'code') return 'from code';
+  return source === 'revert' && actor === null ? 'by itself' : 'from the console';
 }
 
 function updateRow(row, entry) {

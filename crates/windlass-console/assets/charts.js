@@ -7,9 +7,19 @@ import { colour } from './theme.js';
 
 const { uPlot } = globalThis;
 const HEIGHT = 172;
+/** The width of the labels at the left, and of the free edge at the right. */
+const AXIS = 56;
+const EDGE = 12;
+/** How much of a chart stays free above its highest value. */
+const HEADROOM = 1.06;
+const MOST_LABELS = 4;
+/** The least distance between two labels of the time, in pixels. */
+const LABEL_SPACE = 72;
+/** The steps between labels of the time, in seconds. */
+const TIME_STEPS = [10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 14_400, 21_600];
 const DASHES = { solid: [], dash: [7, 4], dot: [2, 3], long: [12, 4, 2, 4] };
 const line = (key, label, tone, dash = 'solid', more = {}) => ({ key, label, tone, dash, ...more });
-const quantiles = (of) => [
+const percentiles = (of) => [
   line(`${of}_p50`, 'p50', '--series-1'),
   line(`${of}_p90`, 'p90', '--series-2', 'dash'),
   line(`${of}_p99`, 'p99', '--series-4', 'long'),
@@ -47,26 +57,21 @@ const CHARTS = {
       line('rejected', 'rejected', '--series-5', 'dot', { width: 2 }),
     ],
   },
-  wait: { title: 'Wait before the start', format: seconds, log: true, lines: quantiles('wait') },
-  run: { title: 'Run time', format: seconds, log: true, lines: quantiles('run') },
+  wait: { title: 'Wait before the start', format: seconds, log: true, lines: percentiles('wait') },
+  // The wait of a scheduled task counts from when it was due.
+  lateness: { title: 'Lateness of the start', format: seconds, log: true, lines: percentiles('wait') },
+  run: { title: 'Run time', format: seconds, log: true, lines: percentiles('run') },
   steals: {
     title: 'Steals per second',
     format: rate,
     lines: [line('steals', 'steals', '--series-2', 'solid', { fill: '--series-2-soft', width: 2 })],
   },
-  lateness: {
-    title: 'Lateness of scheduled starts',
-    format: seconds,
-    log: true,
-    lines: [line('lateness_p99', 'p99', '--series-4', 'solid', { width: 2 })],
-  },
 };
 
 /** The charts that suit a kind of pool. */
 export function chartsOf(kind) {
-  const common = ['threads', 'queue', 'rates', 'wait', 'run'];
-  if (kind === 'fork_join') return [...common, 'steals'];
-  return kind === 'scheduled' ? [...common, 'lateness'] : common;
+  const common = ['threads', 'queue', 'rates', kind === 'scheduled' ? 'lateness' : 'wait', 'run'];
+  return kind === 'fork_join' ? [...common, 'steals'] : common;
 }
 
 /** One chart with its title, its legend with values, and a description in words. */
@@ -74,8 +79,8 @@ export class Chart {
   constructor(name) {
     this.definition = CHARTS[name];
     this.plot = null;
-    this.place = el('div.chart__plot', { role: 'img' });
-    this.none = el('p.chart__none', null, 'Nothing measured in this range');
+    this.place = el('div.chart__plot', { role: 'img', 'aria-label': this.definition.title });
+    this.none = el('p.chart__none', { hidden: true }, 'Nothing measured in this range');
     this.values = this.definition.lines.map(() => el('span.legend__value'));
     const legend = el(
       'ul.legend',
@@ -185,7 +190,7 @@ export class Chart {
       width: this.width,
       height: HEIGHT,
       legend: { show: false },
-      padding: [8, 8, 0, 0],
+      padding: [8, EDGE, 0, 0],
       series: [{}, ...series],
       bands: band === undefined ? [] : [{ series: band.map(at), fill: colour('--series-2-soft') }],
       scales: {
@@ -198,12 +203,18 @@ export class Chart {
     };
   }
 
-  /** The label of a time; none at the edges, where it would be cut off. */
-  time(split) {
+  /** The step between two labels of the time: the least that leaves room for them. */
+  timeStep() {
     const [from, to] = this.window;
-    const edge = (to - from) * 0.05;
-    if (split < from + edge / 2 || split > to - edge) return '';
-    return to - from > 1_000 ? clock(split * 1000).slice(0, 5) : clock(split * 1000);
+    const most = Math.max(2, Math.floor((this.width - AXIS - EDGE) / LABEL_SPACE));
+    return TIME_STEPS.find((step) => (to - from) / step <= most) ?? TIME_STEPS.at(-1);
+  }
+
+  /** The times that have a label; none so near to the end that it would be cut off. */
+  times() {
+    const [from, to] = this.window;
+    const end = to - ((to - from) * EDGE) / (this.width - AXIS - EDGE);
+    return timesBetween(from, end, this.timeStep());
   }
 
   axes() {
@@ -214,24 +225,19 @@ export class Chart {
       ticks: { show: false },
       grid: { stroke: colour('--grid'), width: 1 },
     };
-    const time = (_, splits) => splits.map((split) => this.time(split));
+    const time = {
+      splits: () => this.times(),
+      values: (_, splits) => splits.map((split) => clock(split * 1000).slice(0, this.timeStep() < 60 ? 8 : 5)),
+    };
     const y = {
       ...ink,
-      size: 56,
+      size: AXIS,
       gap: 6,
       values: (_, splits) => splits.map((split) => (split === null ? '' : format(split))),
     };
     if (log) Object.assign(y, { splits: (plot, _, least, most) => powers(least, most), filter: (_, splits) => splits });
-    else
-      Object.assign(y, {
-        space: 32,
-        incrs: [1, 2, 5, 10, 20, 50]
-          .flatMap((one, _, all) =>
-            one === 50 ? all.flatMap((each) => [each, each * 100, each * 1e4, each * 1e6]) : [],
-          )
-          .sort((a, b) => a - b),
-      });
-    return [{ ...ink, size: 26, gap: 4, space: 60, values: time }, y];
+    else y.splits = (plot, _, least, most) => steps(most / HEADROOM);
+    return [{ ...ink, ...time, size: 26, gap: 4 }, y];
   }
 }
 
@@ -263,7 +269,23 @@ function extremes(values) {
 }
 
 function fromZero(_, __, most) {
-  return [0, Math.max(1, (most ?? 1) * 1.08)];
+  return [0, Math.max(1, most ?? 1) * HEADROOM];
+}
+
+/** Round numbers from zero up to `most`, a few of them. */
+function steps(most) {
+  const least = (most * 0.999) / MOST_LABELS;
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
+  return Array.from({ length: Math.floor((most * 1.001) / step) + 1 }, (_, index) => index * step);
+}
+
+/** The times between two that are whole steps of the day. */
+function timesBetween(from, to, step) {
+  const zone = new Date(to * 1000).getTimezoneOffset() * 60;
+  const found = [];
+  for (let time = Math.ceil((from - zone) / step) * step + zone; time <= to; time += step) found.push(time);
+  return found;
 }
 
 function decades(_, least, most) {

@@ -84,7 +84,7 @@ class PoolView {
     this.charts = chartsOf(pool.kind).map((name) => new Chart(name));
     this.pending = new PendingChange(pool.name);
     this.tune = new TuneForm(pool);
-    this.actions = new Actions(pool.name);
+    this.actions = new Actions(pool);
     this.alerts = new AlertPanel(pool.name);
     this.workers = new WorkerStrip(pool.name);
     this.recent = new RecentTasks(pool.name);
@@ -121,7 +121,7 @@ class PoolView {
   }
 
   async follow() {
-    if (document.hidden) return;
+    if (document.hidden || !this.charts.some((chart) => chart.visible)) return;
     try {
       await this.history.follow();
     } catch {
@@ -156,7 +156,8 @@ class Head {
     this.alerts = new AlertChips();
     this.threads = new ThreadGauge(`Threads of ${pool.name}`);
     this.queue = new QueueGauge(`Queue of ${pool.name}`);
-    const names = ['Active', 'Waiting', 'Done', 'Wait p99', 'Run p99', 'Longest run', 'Failed', 'Rejected'];
+    const wait = pool.kind === 'scheduled' ? 'Lateness p99' : 'Wait p99';
+    const names = ['Active', 'Waiting', 'Done', wait, 'Run p99', 'Longest run', 'Failed', 'Rejected'];
     this.tiles = names.map((label) => {
       const value = el('dd.tile__value');
       const note = el('dd.tile__note');
@@ -192,7 +193,9 @@ class Head {
     const rows = [
       [
         `${count(threads.active)}`,
-        `of ${count(threads.size)} · core ${count(threads.core)} · ${threads.max === null ? 'no max' : `max ${count(threads.max)}`}`,
+        pool.fork_join === null
+          ? `of ${count(threads.size)} · core ${count(threads.core)} · ${threads.max === null ? 'no max' : `max ${count(threads.max)}`}`
+          : `of ${count(threads.size)} · parallelism ${count(pool.fork_join.parallelism)}`,
       ],
       [
         count(queue.len),

@@ -78,6 +78,11 @@ export function shortWorker(name, pool) {
   return name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : name;
 }
 
+/** The name of a task, or its id, which reads `task-7`. */
+export function taskName({ name, id }) {
+  return name ?? id;
+}
+
 /** A value of a setting. */
 export function setting(name, value) {
   if (missing(value)) return name === 'capacity' ? 'no bound' : 'none';

@@ -5,6 +5,10 @@ import { NO_BOUND } from './state.js';
 const LONGEST_BY_SECONDS = 900;
 const TAIL = 60;
 const MINUTE_MS = 60_000;
+/** A chart is some hundreds of pixels wide: newer points are read when they would move it by about two. */
+const STEPS_OF_A_CHART = 150;
+/** Figures come a little earlier or later than each second. */
+const SLACK_MS = 500;
 /** Two points closer than this are the same second. */
 const SAME_POINT_SECONDS = 0.5;
 
@@ -32,7 +36,7 @@ export class History {
   /** Reads a whole range; an answer for a range that is no longer wanted is dropped. */
   async load(range) {
     this.clear(range);
-    const answer = await this.read(range);
+    const answer = await this.read(`seconds=${range}`);
     if (answer === null || range !== this.range) return;
     this.times = answer.t_ms.map((ms) => ms / 1000);
     this.series = Object.fromEntries(Object.entries(answer.series).map(([key, values]) => [key, values.map(plain)]));
@@ -51,15 +55,17 @@ export class History {
       await this.load(range);
       return;
     }
-    const answer = await this.read(TAIL);
+    if (gap < (range * 1000) / STEPS_OF_A_CHART - SLACK_MS) return;
+    const last = this.times.at(-1);
+    const answer = await this.read(last === undefined ? `seconds=${TAIL}` : `since=${Math.round(last * 1000)}`);
     if (answer !== null && range === this.range) this.append(answer);
   }
 
-  async read(seconds) {
+  async read(query) {
     if (this.isReading) return null;
     this.isReading = true;
     try {
-      const answer = await read(`${poolPath(this.name, 'history')}?seconds=${seconds}`);
+      const answer = await read(`${poolPath(this.name, 'history')}?${query}`);
       this.readAt = Date.now();
       return answer;
     } finally {

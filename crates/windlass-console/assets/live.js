@@ -13,6 +13,8 @@ const EVENTS = { hello: takeHello, pools: takePools, alert: takeAlert, audit: ta
 let current = null;
 let attempt = 0;
 let retry = null;
+/** The last event that was taken: the server goes on after it if it can, else it sends a whole snapshot. */
+let last = null;
 
 /** Opens the stream, or opens it anew, with the token as it is now. */
 export function connect() {
@@ -27,6 +29,21 @@ export function connect() {
     });
 }
 
+/**
+ * Leaves the connection with the page. The browser may keep a page that was left, with its requests, for the back
+ * button: a few of those would hold all the connections that it has for one host.
+ */
+export function followVisits() {
+  addEventListener('pagehide', () => {
+    clearTimeout(retry);
+    current?.abort();
+    current = null;
+  });
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) connect();
+  });
+}
+
 function reconnect() {
   setConnection(state.meta === null ? 'connecting' : 'reconnecting');
   const wait = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)];
@@ -38,23 +55,32 @@ async function follow(controller) {
   const alive = watchdog(controller);
   try {
     const headers = { ...authorization(), Accept: 'text/event-stream' };
+    if (last !== null) headers['Last-Event-ID'] = last;
     const answer = await fetch('events', { headers, cache: 'no-store', signal: controller.signal });
     if (answer.status === 401) return setConnection('locked');
     if (!answer.ok) return undefined;
-    const parser = new EventParser((name, data) => {
-      attempt = 0;
-      setConnection('live');
-      EVENTS[name]?.(JSON.parse(data));
-    });
+    const parser = new EventParser();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return undefined;
       alive.feed();
-      parser.take(value);
+      const events = parser.take(value);
+      if (events.length > 0) take(events);
     }
   } finally {
     alive.end();
+  }
+}
+
+/** Takes what has arrived at once. Of several figures only the newest are shown: after a gap there are many. */
+function take(events) {
+  attempt = 0;
+  setConnection('live');
+  const newest = events.findLast(({ name }) => name === 'pools');
+  for (const event of events) {
+    if (event.name !== 'pools' || event === newest) EVENTS[event.name]?.(JSON.parse(event.data));
+    last = event.id ?? last;
   }
 }
 
@@ -73,29 +99,35 @@ function watchdog(controller) {
 
 /** Splits the text of an event stream into events. */
 export class EventParser {
-  constructor(dispatch) {
-    this.dispatch = dispatch;
+  constructor() {
     this.rest = '';
     this.reset();
   }
 
   reset() {
     this.name = 'message';
+    this.id = null;
     this.data = [];
   }
 
+  /** Returns the events that the next part of the text completes. */
   take(chunk) {
     const lines = (this.rest + chunk).split(/\r?\n/);
     this.rest = lines.pop();
-    for (const line of lines) this.line(line);
+    return lines.map((line) => this.line(line)).filter((event) => event !== null);
   }
 
   line(line) {
     if (line === '') {
-      if (this.data.length > 0) this.dispatch(this.name, this.data.join('\n'));
+      const event = { name: this.name, id: this.id, data: this.data.join('\n') };
+      const isEvent = this.data.length > 0;
       this.reset();
-    } else if (line.startsWith('event:')) this.name = line.slice(6).trim();
+      return isEvent ? event : null;
+    }
+    if (line.startsWith('event:')) this.name = line.slice(6).trim();
+    else if (line.startsWith('id:')) this.id = line.slice(3).trim();
     else if (line.startsWith('data:')) this.data.push(line.slice(5).replace(/^ /, ''));
-    // `id:` is not kept: a new connection starts with a whole snapshot. A line with `:` first is a keep-alive.
+    // A line with `:` first is a keep-alive.
+    return null;
   }
 }

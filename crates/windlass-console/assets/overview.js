@@ -6,7 +6,7 @@ import { el, KeyedList, set, show, text } from './dom.js';
 import { count, rate } from './format.js';
 import { icon } from './icons.js';
 import { Spark } from './spark.js';
-import { activeAlerts, on, state } from './state.js';
+import { activeAlerts, keep, on, recall, state } from './state.js';
 import { PoolRow, poolTable } from './table.js';
 
 const NEW_ROWS = 6;
@@ -23,14 +23,16 @@ const ORDERS = {
 };
 /** What the reader chose last; layout and order are remembered for the next visit. */
 const choice = {
-  layout: localStorage.getItem('windlass-layout') === 'table' ? 'table' : 'cards',
-  order: localStorage.getItem('windlass-order') in ORDERS ? localStorage.getItem('windlass-order') : 'alerts',
+  layout: recall('localStorage', 'windlass-layout') === 'table' ? 'table' : 'cards',
+  order: Object.hasOwn(ORDERS, recall('localStorage', 'windlass-order'))
+    ? recall('localStorage', 'windlass-order')
+    : 'alerts',
   filter: '',
 };
 
 function remember(name, value) {
   choice[name] = value;
-  localStorage.setItem(`windlass-${name}`, value);
+  keep('localStorage', `windlass-${name}`, value);
 }
 
 /** Shows the overview in `main`; the returned function ends it. */

@@ -2,7 +2,7 @@
 import { poolPath, read } from './api.js';
 import { later } from './batch.js';
 import { el, KeyedList, show, text } from './dom.js';
-import { clock, seconds, shortWorker } from './format.js';
+import { clock, seconds, shortWorker, taskName } from './format.js';
 import { icon } from './icons.js';
 import { follow } from './state.js';
 
@@ -51,7 +51,7 @@ function table(pool, title, none, withMessage = false) {
   const scroller = el(
     'div.scroller.scroller--short',
     { tabindex: 0, role: 'group', 'aria-labelledby': id },
-    el('table.data', null, el('thead', null, el('tr', null, ...head)), body),
+    el('table.data.data--tasks', null, el('thead', null, el('tr', null, ...head)), body),
   );
   const node = el('section.panel', { 'aria-labelledby': id }, el('h2.panel__title', { id }, title), empty, scroller);
   const render = (tasks) => {
@@ -71,7 +71,7 @@ function makeRow(task, pool, withMessage) {
     el('span'),
   );
   text(outcome.lastChild, task.outcome);
-  const name = el('th', { scope: 'row' }, el('span.task-name', null, task.name ?? `task ${task.id}`));
+  const name = el('th', { scope: 'row' }, el('span.task-name', null, taskName(task)));
   if (withMessage && task.message !== null) name.append(el('span.task-message', null, task.message));
   return {
     node: el(

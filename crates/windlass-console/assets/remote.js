@@ -9,6 +9,8 @@ import { emit, serverNow, state } from './state.js';
 
 const EVERY_MS = 2_000;
 const escape = encodeURIComponent;
+const QUEUE_COLUMNS = ['Ready', 'Running', 'Scheduled', 'Dead', 'Oldest ready', 'Workers', 'Free slots'];
+const WORKER_COLUMNS = ['Queue', 'Host', 'Process', 'Free slots', 'Seen'];
 
 /** Shows the remote section in `main`; the returned function ends it. */
 export function showRemote(main) {
@@ -30,7 +32,7 @@ function dataTable(title, columns, numbers) {
   const scroller = el(
     'div.scroller',
     { tabindex: 0, role: 'group', 'aria-labelledby': id },
-    el('table.data', null, el('thead', null, el('tr', null, ...head)), body),
+    el('table.data.data--stack', null, el('thead', null, el('tr', null, ...head)), body),
   );
   return {
     body,
@@ -44,21 +46,13 @@ class RemoteView {
   constructor() {
     this.ended = false;
     this.engine = el('p.remote__engine');
-    this.queueTable = dataTable(
-      'Queues',
-      ['Queue', 'Ready', 'Running', 'Scheduled', 'Dead', 'Oldest ready', 'Workers', 'Free slots', ''],
-      [1, 2, 3, 4, 5, 6, 7],
-    );
+    this.queueTable = dataTable('Queues', ['Queue', ...QUEUE_COLUMNS, ''], [1, 2, 3, 4, 5, 6, 7]);
     this.queues = new KeyedList(this.queueTable.body, {
       key: (queue) => queue.name,
       make: (queue) => this.queueRow(queue),
       update: updateQueue,
     });
-    this.workerTable = dataTable(
-      'Remote workers',
-      ['Worker', 'Queue', 'Host', 'Process', 'Free slots', 'Seen'],
-      [3, 4, 5],
-    );
+    this.workerTable = dataTable('Remote workers', ['Worker', ...WORKER_COLUMNS], [3, 4, 5]);
     this.workers = new KeyedList(this.workerTable.body, {
       key: (worker) => worker.id,
       make: workerRow,
@@ -117,10 +111,21 @@ class RemoteView {
   }
 
   queueRow({ name }) {
-    const cells = Array.from({ length: 7 }, () => el('td.is-number'));
-    const row = { cells, paused: el('span.chip', { 'data-state': 'paused', hidden: true }, icon('pause'), 'paused') };
+    // On a phone there is no head above the cells, and each has its label.
+    const cells = QUEUE_COLUMNS.map((label) => el('td.is-number', { 'data-label': label }));
+    const row = {
+      cells,
+      paused: el('span.chip', { 'data-state': 'paused', hidden: true }, icon('pause'), 'paused'),
+      alone: el('span.chip', { 'data-state': 'alert', hidden: true }, icon('alert'), 'no worker'),
+    };
     row.toggle = el('button.button.button--small', { type: 'button', click: () => this.toggle(row.queue) }, 'Pause');
-    row.node = el('tr', null, el('th', { scope: 'row' }, name, ' ', row.paused), ...cells, el('td', null, row.toggle));
+    row.node = el(
+      'tr',
+      null,
+      el('th', { scope: 'row' }, name, ' ', row.paused, row.alone),
+      ...cells,
+      el('td', null, row.toggle),
+    );
     return row;
   }
 
@@ -158,16 +163,21 @@ function updateQueue(row, queue) {
     `${count(queue.slots_free)} of ${count(queue.slots)}`,
   ];
   values.forEach((value, index) => text(row.cells[index], value));
-  set(row.cells[0], 'title', queue.ready.length > 1 ? `by priority: ${queue.ready.map(count).join(', ')}` : null);
+  const byPriority = queue.levels.length > 0 ? queue.levels.map((level) => level.ready) : queue.ready;
+  set(
+    row.cells[0],
+    'title',
+    byPriority.length > 1 ? `by priority, the highest first: ${byPriority.map(count).join(', ')}` : null,
+  );
   row.cells[3].classList.toggle('is-bad', queue.dead > 0);
-  row.cells[5].classList.toggle('is-bad', queue.workers === 0 && ready > 0);
   show(row.paused, queue.paused);
+  show(row.alone, queue.workers === 0 && ready > 0 && !queue.paused);
   text(row.toggle, queue.paused ? 'Resume' : 'Pause');
   set(row.toggle, 'aria-label', `${queue.paused ? 'Resume' : 'Pause'} ${queue.name}`);
 }
 
 function workerRow({ id }) {
-  const cells = ['td', 'td', 'td.is-number', 'td.is-number', 'td.is-number'].map((spec) => el(spec));
+  const cells = WORKER_COLUMNS.map((label, index) => el(index < 2 ? 'td' : 'td.is-number', { 'data-label': label }));
   return { cells, node: el('tr', null, el('th.is-code', { scope: 'row' }, id), ...cells) };
 }
 
@@ -324,6 +334,9 @@ class DeadLetters {
 
   draw() {
     this.list.render(this.tasks);
+    // Not every engine knows when a task has failed.
+    const knowsTimes = this.tasks.some((task) => task.ended_ms !== null);
+    for (const cell of this.table.node.querySelectorAll('tr > :nth-child(2)')) show(cell, knowsTimes);
     show(this.more, this.cursor !== null);
     show(this.table.scroller, this.tasks.length > 0);
     show(this.table.empty, this.tasks.length === 0);
@@ -351,9 +364,9 @@ class DeadLetters {
           el('span.task-name', null, task.name ?? 'task'),
           el('span.task-message.is-code', null, task.id),
         ),
-        el('td.is-number', null, clock(task.ended_ms)),
-        el('td.is-number', null, count(task.attempts)),
-        el('td', null, task.error ?? '–'),
+        el('td.is-number', { 'data-label': 'Failed' }, clock(task.ended_ms)),
+        el('td.is-number', { 'data-label': 'Attempts' }, count(task.attempts)),
+        el('td', { 'data-label': 'Error' }, task.error ?? '–'),
         el('td', null, el('span.row-buttons', null, retry, drop)),
       ),
     };

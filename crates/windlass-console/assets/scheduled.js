@@ -1,6 +1,6 @@
 // What only scheduled and fork-join pools have: the next runs, the stealing.
 import { el, KeyedList, show, text } from './dom.js';
-import { count, NONE, rate, seconds } from './format.js';
+import { count, rate, seconds, taskName } from './format.js';
 import { icon } from './icons.js';
 
 function facts(names) {
@@ -13,10 +13,10 @@ function facts(names) {
   return { node, update: (shown) => shown.forEach((each, index) => text(values[index], each)) };
 }
 
-/** The next runs of a scheduled pool, their lateness and overruns. */
+/** The next runs of a scheduled pool, and its overruns. Their lateness is the wait, which stands above. */
 export class NextRuns {
   constructor() {
-    this.facts = facts(['Waiting', 'Periodic', 'Lateness p50', 'Lateness p99', 'Overruns']);
+    this.facts = facts(['Waiting', 'Periodic', 'Overruns']);
     this.body = el('tbody');
     this.empty = el('p.empty', null, 'Nothing is scheduled.');
     this.list = new KeyedList(this.body, {
@@ -45,14 +45,7 @@ export class NextRuns {
   }
 
   update({ scheduled }) {
-    const { lateness } = scheduled;
-    this.facts.update([
-      count(scheduled.queued),
-      count(scheduled.periodic),
-      lateness === null ? NONE : seconds(lateness.p50),
-      lateness === null ? NONE : seconds(lateness.p99),
-      count(scheduled.overruns),
-    ]);
+    this.facts.update([count(scheduled.queued), count(scheduled.periodic), count(scheduled.overruns)]);
     show(this.empty, scheduled.next.length === 0);
     show(this.scroller, scheduled.next.length > 0);
     this.list.render(scheduled.next);
@@ -66,7 +59,7 @@ function makeRun(run) {
     null,
     el('span.outcome', null, icon(run.periodic ? 'repeat' : 'once'), run.periodic ? 'periodic' : 'once'),
   );
-  return { due, node: el('tr', null, el('th', { scope: 'row' }, run.name ?? `task ${run.id}`), kind, due) };
+  return { due, node: el('tr', null, el('th', { scope: 'row' }, taskName(run)), kind, due) };
 }
 
 /** The stealing of a fork-join pool. */

@@ -2,16 +2,16 @@
 //
 // It lives in sessionStorage, so it ends with the tab. In the address it may stand behind `#` only:
 // a fragment is never sent to a server; it is taken out of the address at once.
-import { emit } from './state.js';
+import { emit, keep, recall } from './state.js';
 
 const KEY = 'windlass-token';
-export const session = { token: sessionStorage.getItem(KEY), write: false };
+export const session = { token: recall('sessionStorage', KEY), write: false };
 
 /** Takes `#token=...` out of the address; whether there was one. */
 export function takeTokenFromAddress() {
   const found = /^#token=([^&]+)$/.exec(location.hash);
   if (found === null) return false;
-  keep(decodeURIComponent(found[1]));
+  take(decodeURIComponent(found[1]));
   history.replaceState(null, '', `${location.pathname}${location.search}#/`);
   return true;
 }
@@ -20,7 +20,7 @@ export function takeTokenFromAddress() {
 export async function checkSession() {
   const answer = await fetch('api/v1/session', { headers: authorization() });
   if (answer.status === 401 || answer.status === 403) {
-    keep(null);
+    take(null);
     return false;
   }
   if (!answer.ok) return false;
@@ -37,7 +37,7 @@ export async function tryToken(token) {
   const right = answer.ok && (await answer.json()).write;
   session.token = before;
   if (right) {
-    keep(token);
+    take(token);
     session.write = true;
     emit('session');
   }
@@ -46,7 +46,7 @@ export async function tryToken(token) {
 
 /** Forgets the token. */
 export function lock() {
-  keep(null);
+  take(null);
 }
 
 /** The header that carries the token, if there is one. */
@@ -54,10 +54,9 @@ export function authorization() {
   return session.token === null ? {} : { Authorization: `Bearer ${session.token}` };
 }
 
-function keep(token) {
+function take(token) {
   session.token = token;
   session.write = false;
-  if (token === null) sessionStorage.removeItem(KEY);
-  else sessionStorage.setItem(KEY, token);
+  keep('sessionStorage', KEY, token);
   emit('session');
 }

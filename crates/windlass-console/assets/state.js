@@ -36,6 +36,25 @@ export async function follow(panel, everyMs) {
   }
 }
 
+/** What the browser has kept under a key; null also where it lets the page keep nothing. */
+export function recall(storage, key) {
+  try {
+    return globalThis[storage].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a value under a key, or forgets it if it is null. Where the browser refuses, it ends with the page. */
+export function keep(storage, key, value) {
+  try {
+    if (value === null) globalThis[storage].removeItem(key);
+    else globalThis[storage].setItem(key, value);
+  } catch {
+    // Nothing depends on it: the page only asks again at the next visit.
+  }
+}
+
 /** The server's clock: what its timestamps are compared with. */
 export function serverNow() {
   return Date.now() + state.clockSkewMs;
@@ -99,6 +118,8 @@ export function takeAudit(entry) {
   const rest = state.audit.filter((known) => known.id !== entry.id);
   state.audit = [entry, ...rest].sort((one, other) => other.id - one.id).slice(0, 256);
   emit('audit');
+  // The entry that it undid says so too, but is not sent again.
+  if (entry.action === 'revert') emit('reverted');
 }
 
 /** Moves the connection to another state. */

@@ -1,10 +1,10 @@
 // Dark or light: as the system is, unless the reader chose.
-import { emit } from './state.js';
+import { emit, keep, recall } from './state.js';
 
 const KEY = 'windlass-theme';
 const ORDER = ['system', 'light', 'dark'];
 const root = document.documentElement;
-apply(localStorage.getItem(KEY) ?? 'system');
+apply(recall('localStorage', KEY) ?? 'system');
 
 /** The chosen theme: `system`, `light` or `dark`. */
 export function theme() {
@@ -14,7 +14,7 @@ export function theme() {
 /** Moves to the next of the three. */
 export function nextTheme() {
   const next = ORDER[(ORDER.indexOf(theme()) + 1) % ORDER.length];
-  localStorage.setItem(KEY, next);
+  keep('localStorage', KEY, next);
   apply(next);
   changed();
 }

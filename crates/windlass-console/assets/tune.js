@@ -185,17 +185,14 @@ export class TuneForm {
     const pool = state.pools.get(this.name);
     if (error.code === 'outside_limits' && !force && insideLimits(changes, pool)) {
       const lines = [
-        `${error.message}.`.replace(/\.\.$/, '.'),
+        error.message,
         'Large steps are refused unless you insist, because a slip of the finger looks like one.',
       ];
       if (await confirmed({ title: 'A very large step', lines, confirm: 'Change it anyway', danger: true }))
         await this.ask(true);
       return;
     }
-    this.complain(
-      error.status === 409 && error.code === 'conflict' ? `${error.message} Preview again.` : error.message,
-      error.field,
-    );
+    this.complain(advice(error), error.field);
   }
 
   open(preview) {
@@ -249,7 +246,7 @@ export class TuneForm {
       this.submit.focus();
     } catch (error) {
       this.close();
-      this.complain(error.status === 409 ? `${error.message} Preview again.` : error.message, error.field);
+      this.complain(advice(error), error.field);
     }
   }
 
@@ -292,6 +289,11 @@ function known(name, input) {
   if (value === '') return setting(name, null);
   if (input.type === 'checkbox') return setting(name, value === 'true');
   return setting(name, input.type === 'number' ? Number(value) : value);
+}
+
+/** Another preview helps where somebody else was faster, and not where the field itself is refused. */
+function advice(error) {
+  return error.status === 409 && error.field === null ? `${error.message} Preview again.` : error.message;
 }
 
 function insideLimits(changes, pool) {

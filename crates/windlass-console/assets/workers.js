@@ -2,7 +2,7 @@
 import { poolPath, read } from './api.js';
 import { later } from './batch.js';
 import { el, KeyedList, set, text } from './dom.js';
-import { seconds, shortWorker } from './format.js';
+import { seconds, shortWorker, taskName } from './format.js';
 import { follow, state } from './state.js';
 
 const EVERY_MS = 1_000;
@@ -27,12 +27,13 @@ export class WorkerStrip {
     this.name = name;
     this.ended = false;
     this.longestFirst = false;
+    this.shown = 0;
     this.summary = el('span.panel__note');
     this.rows = el('ul.workers', { tabindex: 0, 'aria-labelledby': 'workers-title' });
     this.list = new KeyedList(this.rows, {
-      key: (worker) => worker.name,
-      make: (worker) => makeRow(worker, this.name),
-      update: (row, worker) => updateRow(row, worker),
+      key: (worker) => worker.key,
+      make: makeRow,
+      update: (row, worker) => updateRow(row, worker, this.name),
     });
     const order = el(
       'button.button.button--small',
@@ -69,15 +70,20 @@ export class WorkerStrip {
     if (this.ended) return;
     const pool = state.pools.get(this.name);
     const stuck = state.thresholds[this.name]?.stuck_seconds;
-    const workers = this.threads.map((thread) => ({ ...thread, age: ageOf(thread.task, pool, stuck) }));
+    // A name is no key: a thread factory may give the same one to every thread.
+    const workers = this.threads.map((thread, index) => ({
+      ...thread,
+      key: thread.id ?? index,
+      age: ageOf(thread.task, pool, stuck),
+    }));
     const since = ({ task }) => (task === null ? -1 : task.since_seconds);
     workers.sort(
       (one, other) => (this.longestFirst ? since(other) - since(one) : 0) || ORDER.compare(one.name, other.name),
     );
     // The first rows of a large pool come a few at a time, so that no frame makes hundreds.
-    const known = this.list.rows.size;
-    this.list.render(workers.slice(0, known + NEW_ROWS));
-    if (known + NEW_ROWS < workers.length) later('workers', () => this.draw());
+    this.shown = Math.min(this.shown + NEW_ROWS, workers.length);
+    this.list.render(workers.slice(0, this.shown));
+    if (this.shown < workers.length) later('workers', () => this.draw());
     const counted = Object.keys(WORDS)
       .map((age) => [age, workers.filter((worker) => worker.age === age).length])
       .filter(([, many]) => many > 0);
@@ -94,20 +100,21 @@ export class WorkerStrip {
   }
 }
 
-function makeRow({ name }, pool) {
-  const row = { bar: el('span.worker__bar'), task: el('span.worker__task'), age: el('span.worker__age') };
-  row.node = el(
-    'li.worker',
-    null,
-    el('span.worker__name', { title: name }, shortWorker(name, pool)),
-    el('span.worker__track', null, row.bar, row.task),
-    row.age,
-  );
+function makeRow() {
+  const row = {
+    name: el('span.worker__name'),
+    bar: el('span.worker__bar'),
+    task: el('span.worker__task'),
+    age: el('span.worker__age'),
+  };
+  row.node = el('li.worker', null, row.name, el('span.worker__track', null, row.bar, row.task), row.age);
   return row;
 }
 
-function updateRow(row, { task, age }) {
+function updateRow(row, { name, task, age }, pool) {
   set(row.node, 'data-age', age);
+  text(row.name, shortWorker(name, pool));
+  set(row.name, 'title', name);
   const share =
     task === null ? 0 : Math.log(Math.max(task.since_seconds, SHORTEST) / SHORTEST) / Math.log(LONGEST / SHORTEST);
   const scale = `scaleX(${Math.min(1, Math.max(task === null ? 0 : 0.02, share)).toFixed(3)})`;
@@ -115,8 +122,8 @@ function updateRow(row, { task, age }) {
     row.bar.shownScale = scale;
     row.bar.style.transform = scale;
   }
-  const label = task === null ? '' : (task.name ?? `task ${task.id}`);
+  const label = task === null ? '' : taskName(task);
   text(row.task, label);
-  set(row.task, 'title', label === '' ? null : `${label}, task ${task.id}`);
+  set(row.task, 'title', label === '' ? null : label === task.id ? label : `${label}, ${task.id}`);
   text(row.age, task === null ? 'idle' : `${age === 'running' ? '' : `${WORDS[age]} `}${seconds(task.since_seconds)}`);
 }

@@ -166,7 +166,8 @@ impl Builder {
     }
 
     /// Sets whether the address, and the token if it is random, are written to the standard error stream
-    /// when the console starts. They are by default.
+    /// once the console has started. They are by default. That others could read along, on an address that is
+    /// not loopback, is written in any case.
     pub const fn announce(mut self, announce: bool) -> Self {
         self.announce = announce;
         self
@@ -215,9 +216,6 @@ impl Builder {
                 true,
             ),
         };
-        if self.announce {
-            announce(bound, is_random.then_some(&token));
-        }
         let reads = self.reads.unwrap_or_else(|| default_access(bound));
         let guard = Guard {
             hosts: Hosts::new(bound, &self.hosts),
@@ -240,7 +238,15 @@ impl Builder {
             #[cfg(feature = "webhook")]
             webhook,
         };
-        start.console(bound)
+        let console = start.console(bound)?;
+        if self.announce {
+            announce(bound, is_random.then(|| console.token()));
+        }
+        if !is_loopback(bound) {
+            // Said in any case: the token of each change is on the wire.
+            eprintln!("windlass console: plain HTTP on {bound}: put a proxy with TLS in front");
+        }
+        Ok(console)
     }
 
     /// Binds the address. What others could reach is refused before it is bound, not after.
@@ -302,13 +308,10 @@ fn default_access(bound: SocketAddr) -> Access {
 }
 
 /// Writes where the console is, and a random token, which nobody knows otherwise.
-fn announce(bound: SocketAddr, random: Option<&Token>) {
+fn announce(bound: SocketAddr, random: Option<&str>) {
     eprintln!("windlass console: http://{bound}/");
     if let Some(token) = random {
-        eprintln!("windlass console: token for changes: {}", token.reveal());
-    }
-    if !is_loopback(bound) {
-        eprintln!("windlass console: plain HTTP on {bound}: put a proxy with TLS in front");
+        eprintln!("windlass console: token for changes: {token}");
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::builder::Builder;
 use crate::events::Feed;
+use crate::remote_watch::RemoteWatch;
 use crate::shared::Shared;
 use crate::start_error::StartError;
 #[cfg(feature = "webhook")]
@@ -20,8 +21,9 @@ use crate::{routes, server};
 /// The name of the console's threads.
 const THREAD_NAME: &str = "windlass-console";
 
-/// How many threads wait for a remote source or a webhook at most; they end when they are idle.
-const HELPERS: usize = 4;
+/// How many threads wait for a remote source, a webhook or a pool that is changed at most; they end when they
+/// are idle.
+const HELPERS: usize = 8;
 
 /// How long an idle helper stays.
 const HELPER_KEEP_ALIVE: Duration = Duration::from_secs(5);
@@ -119,10 +121,10 @@ impl Start {
         };
         let feed = Feed::new(Arc::clone(&self.shared));
         #[cfg(feature = "webhook")]
-        let feed = match self.webhook {
-            Some(webhook) => feed.with_webhook(webhook.spawn(runtime.handle())),
-            None => feed,
-        };
+        if let Some(webhook) = self.webhook {
+            let followed = webhook.follow(&self.shared.monitor, runtime.handle());
+            followed.map_err(StartError::Thread)?;
+        }
         let shared = Arc::clone(&self.shared);
         let served = Arc::clone(&self.shared);
         let thread = thread::Builder::new()
@@ -143,6 +145,9 @@ impl Start {
 
 async fn serve(listener: tokio::net::TcpListener, shared: Arc<Shared>, feed: Feed) {
     tokio::spawn(feed.run());
+    if shared.options.remote.is_some() {
+        tokio::spawn(RemoteWatch::new(Arc::clone(&shared)).run());
+    }
     let stopping = shared.stopping.clone();
     server::serve(listener, routes::router(shared), stopping).await;
 }

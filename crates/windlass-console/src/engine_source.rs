@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use windlass_remote::engine::{
-    CancelMode, Cancelled, DeadAction, Engine, EngineError, QueuePatch, TaskRecord, TaskState,
-    WorkerRecord,
+    Backlog, CancelMode, Cancelled, DeadAction, Distribution, Engine, EngineError, MeasuredEngine,
+    QueuePatch, TaskRecord, TaskState, WorkerRecord,
 };
 use windlass_remote::{QueueName, TaskId};
 
@@ -18,6 +18,10 @@ const SILENCE: Duration = Duration::from_secs(10);
 const PAGE: usize = 50;
 
 /// Shows an engine of `windlass-remote` on a console.
+///
+/// An engine that is not [measured](MeasuredEngine) is measured from here on, which covers the calls of the console alone. Give
+/// clones of one `MeasuredEngine` to the executors, the workers and this source, and the metrics have the times and errors of all
+/// calls of the process, the round trips of its tasks and the sizes of payloads.
 ///
 /// The console waits two seconds for an answer, so an engine that is asked over a network should give up
 /// before that: `RedisEngine::builder(address).connect_timeout(..).call_timeout(..)`. An engine that
@@ -53,9 +57,13 @@ impl fmt::Debug for EngineSource {
 impl EngineSource {
     /// Creates the source of an engine. The kind is what the page calls it: `redis`, `postgres`, `memory`.
     pub fn new(kind: impl Into<String>, engine: impl Engine) -> Self {
+        let engine: Arc<dyn Engine> = match engine.figures() {
+            Some(_) => Arc::new(engine),
+            None => Arc::new(MeasuredEngine::new(engine)),
+        };
         Self {
             kind: kind.into(),
-            engine: Arc::new(engine),
+            engine,
         }
     }
 
@@ -70,6 +78,7 @@ impl EngineSource {
     fn queue(&self, name: &QueueName) -> Result<(Queue, Vec<remote::Worker>), EngineError> {
         let stats = self.engine.stats(name)?;
         let status = self.engine.configure(name, &QueuePatch::default())?;
+        let levels = self.levels(name)?;
         let mut workers = self.engine.workers(name)?;
         workers.retain(|worker| worker.silent_for <= SILENCE);
         let workers: Vec<_> = workers.iter().map(|of| worker(name, of)).collect();
@@ -79,13 +88,40 @@ impl EngineSource {
             scheduled: stats.scheduled,
             running: stats.running,
             dead: stats.dead_letters,
-            oldest_ready_seconds: None,
+            oldest_ready_seconds: levels
+                .iter()
+                .filter_map(|level| level.oldest_ready_seconds)
+                .reduce(f64::max),
+            levels,
             paused: status.paused,
             workers: workers.len() as u64,
             slots: workers.iter().map(|worker| worker.slots).sum(),
             slots_free: workers.iter().map(|worker| worker.free).sum(),
+            totals: Some(remote::QueueTotals {
+                submitted: stats.submitted,
+                done: stats.done,
+                failed: stats.failed,
+                cancelled: stats.cancelled,
+                dead: stats.dead,
+                retried: stats.retried,
+                redelivered: stats.redelivered,
+                stale: stats.stale,
+            }),
         };
         Ok((queue, workers))
+    }
+
+    /// Returns what waits at each priority. It is left out where the user of the engine may not ask for it.
+    fn levels(&self, name: &QueueName) -> Result<Vec<remote::Level>, EngineError> {
+        let backlog = match self.engine.backlog(name) {
+            Err(error) if !error.is_transient() => Vec::new(),
+            answer => answer?,
+        };
+        let level = |of: &Backlog| remote::Level {
+            ready: of.ready,
+            oldest_ready_seconds: of.oldest.map(|age| age.as_secs_f64()),
+        };
+        Ok(backlog.iter().map(level).collect())
     }
 
     fn queues(&self) -> Result<Vec<QueueName>, RemoteError> {
@@ -227,6 +263,33 @@ impl RemoteSource for EngineSource {
 
     fn resume(&self, queue: &str) -> Result<(), RemoteError> {
         self.set_paused(queue, false)
+    }
+
+    fn figures(&self) -> Option<remote::Figures> {
+        let figures = self.engine.figures()?;
+        let operations = figures.operations.into_iter().map(|of| remote::Operation {
+            name: of.operation.to_owned(),
+            seconds: distribution(of.seconds),
+            errors: of.errors,
+        });
+        let traffic = figures.queues.into_iter().map(|of| remote::Traffic {
+            queue: of.queue.to_string(),
+            round_trips: distribution(of.round_trips),
+            sent: distribution(of.sent),
+            received: distribution(of.received),
+        });
+        Some(remote::Figures {
+            operations: operations.collect(),
+            traffic: traffic.collect(),
+        })
+    }
+}
+
+fn distribution(of: Distribution) -> remote::Distribution {
+    remote::Distribution {
+        buckets: of.buckets,
+        count: of.count,
+        sum: of.sum,
     }
 }
 

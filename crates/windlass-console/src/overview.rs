@@ -15,6 +15,7 @@ pub(crate) struct Overview<'a> {
     started_ms: u64,
     now_ms: u64,
     read_only: bool,
+    allow_shutdown: bool,
     remote: bool,
     pools: Vec<json::Pool<'a>>,
 }
@@ -35,6 +36,7 @@ impl<'a> Overview<'a> {
             started_ms: milliseconds(shared.monitor.started()),
             now_ms: milliseconds(shared.monitor.now()),
             read_only: shared.options.read_only,
+            allow_shutdown: shared.options.allow_shutdown,
             remote: shared.options.remote.is_some(),
             pools: views.iter().map(json::Pool::from).collect(),
         }

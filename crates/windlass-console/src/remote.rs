@@ -12,6 +12,7 @@ use serde::Serialize;
 #[cfg(feature = "remote")]
 #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
 pub use crate::engine_source::EngineSource;
+pub use crate::remote_figures::{Distribution, Figures, Operation, Traffic};
 
 /// A distributed engine, as the console sees it.
 ///
@@ -123,6 +124,13 @@ pub trait RemoteSource: Send + Sync + 'static {
     ///
     /// As of [`cancel`](Self::cancel).
     fn resume(&self, queue: &str) -> Result<(), RemoteError>;
+
+    /// Returns what this process has measured of its calls to the engine, for the metrics; `None` if nothing is measured.
+    ///
+    /// Unlike the others it must return at once, also while the engine is down.
+    fn figures(&self) -> Option<Figures> {
+        None
+    }
 }
 
 /// Why a remote source does not do what it was asked.
@@ -185,6 +193,9 @@ pub struct Queue {
     pub running: u64,
     /// How many tasks are dead letters.
     pub dead: u64,
+    /// What waits at each priority, the highest first; empty if the engine does not tell them apart. An engine may count a task
+    /// that was cancelled until a worker passes over it, so the sum is not always that of `ready`.
+    pub levels: Vec<Level>,
     /// How long the oldest ready task has waited.
     pub oldest_ready_seconds: Option<f64>,
     /// Whether workers take no tasks of it.
@@ -195,6 +206,40 @@ pub struct Queue {
     pub slots: u64,
     /// How many tasks they could take now.
     pub slots_free: u64,
+    /// What has happened to its tasks so far, if the engine counts it. For the metrics; the page has none of
+    /// it.
+    #[serde(skip)]
+    pub totals: Option<QueueTotals>,
+}
+
+/// What waits at one priority.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Level {
+    /// How many tasks are ready.
+    pub ready: u64,
+    /// How long the oldest of them has waited.
+    pub oldest_ready_seconds: Option<f64>,
+}
+
+/// What has happened to the tasks of a queue so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueTotals {
+    /// Tasks that were submitted and accepted.
+    pub submitted: u64,
+    /// Tasks that succeeded.
+    pub done: u64,
+    /// Tasks that failed for good.
+    pub failed: u64,
+    /// Tasks that were cancelled.
+    pub cancelled: u64,
+    /// Tasks that became dead letters.
+    pub dead: u64,
+    /// Attempts that failed and were followed by another.
+    pub retried: u64,
+    /// Deliveries to a further worker, since the one before vanished.
+    pub redelivered: u64,
+    /// Results that came too late and were dropped.
+    pub stale: u64,
 }
 
 /// The state of a worker.

@@ -10,7 +10,7 @@ use axum::routing::{delete, get, patch, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::{
-    alerts, commands, config, events, health, metrics, openapi, pools, remote, session,
+    alerts, commands, config, events, health, history, metrics, openapi, pools, remote, session,
 };
 use crate::assets;
 use crate::failure::{Code, Failure};
@@ -57,7 +57,7 @@ fn pools() -> Router<Arc<Shared>> {
     Router::new()
         .route("/", get(pools::all))
         .route("/{pool}", get(pools::one))
-        .route("/{pool}/history", get(pools::history))
+        .route("/{pool}/history", get(history::history))
         .route("/{pool}/threads", get(pools::threads))
         .route("/{pool}/recent", get(pools::recent))
         .route("/{pool}/config", patch(config::patch))

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,9 @@ use axum::http::Uri;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use ureq::Agent;
+use windlass::monitor::{Event, Monitor};
+
+use crate::json;
 
 /// How long one attempt may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,8 +70,27 @@ impl Webhook {
         })
     }
 
-    /// Starts to deliver, in order, what is sent to the returned end, on this runtime.
-    pub(crate) fn spawn(self, runtime: &Handle) -> mpsc::Sender<String> {
+    /// Starts to deliver, in order and on this runtime, the alerts that the monitor tells, until the runtime
+    /// ends.
+    ///
+    /// The monitor decides what is told and when: neither each time that an alert comes and goes, nor while it
+    /// is silenced.
+    pub(crate) fn follow(self, monitor: &Monitor, runtime: &Handle) -> io::Result<()> {
+        let alerts = self.spawn(runtime);
+        monitor.on_event_while(move |event| {
+            if alerts.is_closed() {
+                return ControlFlow::Break(());
+            }
+            if let Event::Alert(alert) = event {
+                let data = serde_json::to_string(&json::Alert::from(alert));
+                // If the other end is too slow, the alert is dropped.
+                let _ = data.map(|data| alerts.try_send(data));
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn spawn(self, runtime: &Handle) -> mpsc::Sender<String> {
         let (sender, mut alerts) = mpsc::channel::<String>(WAITING);
         runtime.spawn(async move {
             while let Some(alert) = alerts.recv().await {

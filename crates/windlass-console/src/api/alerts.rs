@@ -1,8 +1,9 @@
 //! Alerts, their thresholds and their silence.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -14,6 +15,7 @@ use crate::body::Fields;
 use crate::failure::Failure;
 use crate::json;
 use crate::reply;
+use crate::server::Peer;
 use crate::shared::Shared;
 
 /// How long an alert is silenced unless it is told otherwise.
@@ -31,6 +33,7 @@ pub(crate) async fn all(State(shared): State<Arc<Shared>>) -> Response {
 pub(crate) async fn set_thresholds(
     State(shared): State<Arc<Shared>>,
     Segment(pool): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     let mut fields = Fields::read(body).await?;
@@ -38,9 +41,15 @@ pub(crate) async fn set_thresholds(
     update(&mut thresholds, &mut fields)?;
     fields.end()?;
     let json = json::Thresholds::from(&thresholds);
-    if !shared.monitor.set_thresholds(&pool, thresholds) {
-        return Err(unknown());
-    }
+    let actor = peer.0.to_string();
+    // The thresholds are no settings of the pool: those may be changed in the same second.
+    let key = format!("{pool} alerts");
+    shared.writes.make(&key, Instant::now(), || {
+        let monitor = &shared.monitor;
+        let is_set = monitor.set_thresholds_as(&pool, thresholds, Some(&actor));
+        is_set.then_some(()).ok_or_else(unknown)
+    })?;
+    shared.changed.notify_one();
     Ok(reply::json(&json))
 }
 
@@ -113,6 +122,7 @@ fn positive(fields: &mut Fields, name: &'static str) -> Result<Option<Duration>,
 pub(crate) async fn silence(
     State(shared): State<Arc<Shared>>,
     Segment(id): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     let mut fields = Fields::read(body).await?;
@@ -121,7 +131,8 @@ pub(crate) async fn silence(
     if time > LONGEST_SILENCE {
         return Err(Failure::invalid("an alert is silenced for a day at most").in_field("seconds"));
     }
-    let alert = shared.monitor.silence(&id, time);
+    let actor = peer.0.to_string();
+    let alert = shared.monitor.silence_as(&id, time, Some(&actor));
     let alert = alert.ok_or_else(|| Failure::not_found("there is no such alert"))?;
     shared.changed.notify_one();
     Ok(reply::json(&json::Alert::from(&alert)))

@@ -72,16 +72,25 @@ impl FromRequestParts<Arc<Shared>> for Command {
 
 impl Command {
     /// Carries the command out, unless the pool was changed less than a second ago.
-    fn run<T>(
-        &self,
-        command: impl FnOnce(&Monitor, &str, Option<&str>) -> Result<T, ChangeError>,
+    async fn run<T: Send + 'static>(
+        self,
+        command: impl FnOnce(&Monitor, &str, Option<&str>) -> Result<T, ChangeError> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.shared
-            .writes
-            .make(&self.pool, Instant::now(), || self.run_at_once(command))
+        aside(move || {
+            let writes = &self.shared.writes;
+            writes.make(&self.pool, Instant::now(), || self.carry_out(command))
+        })
+        .await
     }
 
-    fn run_at_once<T>(
+    async fn run_at_once<T: Send + 'static>(
+        self,
+        command: impl FnOnce(&Monitor, &str, Option<&str>) -> Result<T, ChangeError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        aside(move || self.carry_out(command)).await
+    }
+
+    fn carry_out<T>(
         &self,
         command: impl FnOnce(&Monitor, &str, Option<&str>) -> Result<T, ChangeError>,
     ) -> Result<T, Failure> {
@@ -91,16 +100,29 @@ impl Command {
     }
 }
 
+/// Changes a pool on a thread that may block: its queue and its thread factory may be the user's, and the
+/// console goes on meanwhile.
+pub(super) async fn aside<T: Send + 'static>(
+    change: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(change).await;
+    done.unwrap_or_else(|_panicked| Err(Failure::internal()))
+}
+
 /// Confirming changes nothing in the pool, so it may follow the change at once.
 pub(crate) async fn confirm(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let version = command.run_at_once(|monitor, pool, actor| monitor.confirm(pool, actor))?;
+    let version = command
+        .run_at_once(|monitor, pool, actor| monitor.confirm(pool, actor))
+        .await?;
     Ok(reply::json(&Version { version }))
 }
 
 pub(crate) async fn revert(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let changed = command.run(|monitor, pool, actor| monitor.revert(pool, actor))?;
+    let changed = command
+        .run(|monitor, pool, actor| monitor.revert(pool, actor))
+        .await?;
     Ok(reply::json(&json::Reverted::from(&changed)))
 }
 
@@ -108,7 +130,9 @@ pub(crate) async fn pause(command: Command, body: Body) -> Result<Response, Fail
     let mut fields = Fields::read(body).await?;
     let time = fields.seconds("seconds")?.unwrap_or(PAUSE);
     fields.end()?;
-    let until = command.run(|monitor, pool, actor| monitor.pause(pool, time, actor))?;
+    let until = command
+        .run(move |monitor, pool, actor| monitor.pause(pool, time, actor))
+        .await?;
     Ok(reply::json(&Paused {
         paused_until_ms: Some(milliseconds(until)),
     }))
@@ -116,7 +140,9 @@ pub(crate) async fn pause(command: Command, body: Body) -> Result<Response, Fail
 
 pub(crate) async fn resume(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    command.run(|monitor, pool, actor| monitor.resume(pool, actor))?;
+    command
+        .run(|monitor, pool, actor| monitor.resume(pool, actor))
+        .await?;
     Ok(reply::json(&Paused {
         paused_until_ms: None,
     }))
@@ -124,13 +150,17 @@ pub(crate) async fn resume(command: Command, body: Body) -> Result<Response, Fai
 
 pub(crate) async fn purge(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let removed = command.run(|monitor, pool, actor| monitor.purge(pool, actor))?;
+    let removed = command
+        .run(|monitor, pool, actor| monitor.purge(pool, actor))
+        .await?;
     Ok(reply::json(&Removed { removed }))
 }
 
 pub(crate) async fn prestart(command: Command, body: Body) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    let started = command.run(|monitor, pool, actor| monitor.prestart(pool, actor))?;
+    let started = command
+        .run(|monitor, pool, actor| monitor.prestart(pool, actor))
+        .await?;
     Ok(reply::json(&Started { started }))
 }
 
@@ -139,6 +169,8 @@ pub(crate) async fn shutdown(command: Command, body: Body) -> Result<Response, F
         return Err(Failure::forbidden("the console was not told to allow this"));
     }
     Fields::read(body).await?.end()?;
-    command.run(|monitor, pool, actor| monitor.shutdown(pool, actor))?;
+    command
+        .run(|monitor, pool, actor| monitor.shutdown(pool, actor))
+        .await?;
     Ok(reply::json(&Done { ok: true }))
 }

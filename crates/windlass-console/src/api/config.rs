@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use windlass::monitor::{Change, ChangeOptions};
 
+use super::commands::aside;
 use super::refusal;
 use super::segment::Segment;
 use crate::body::Fields;
@@ -33,18 +34,18 @@ pub(crate) async fn patch(
         .version(version)
         .actor(peer.0.to_string());
     fields.end()?;
-    let apply = || {
-        shared
-            .monitor
-            .change(&name, &change, &options)
-            .map_err(refusal::failure)
-    };
-    // Who only asks what would happen may ask as often as a hand moves a slider.
-    let changed = if options.dry_run {
-        apply()?
-    } else {
-        shared.writes.make(&name, Instant::now(), apply)?
-    };
+    let theirs = Arc::clone(&shared);
+    let changed = aside(move || {
+        let changed = || theirs.monitor.change(&name, &change, &options);
+        let apply = || changed().map_err(refusal::failure);
+        // Who only asks what would happen may ask as often as a hand moves a slider.
+        if options.dry_run {
+            apply()
+        } else {
+            theirs.writes.make(&name, Instant::now(), apply)
+        }
+    })
+    .await?;
     shared.changed.notify_one();
     Ok(reply::json(&json::Changed::from(&changed)))
 }

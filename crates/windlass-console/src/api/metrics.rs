@@ -10,8 +10,8 @@ use windlass::monitor::Exposition;
 use super::parameters::Parameters;
 use super::remote;
 use crate::failure::Failure;
-use crate::remote_metrics;
 use crate::shared::Shared;
+use crate::{remote_histograms, remote_metrics};
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -30,9 +30,12 @@ pub(crate) async fn metrics(
         }
     };
     let mut text = shared.monitor.prometheus(exposition);
-    if shared.options.remote.is_some() {
+    if let Some(source) = &shared.options.remote {
         let overview = remote::ask(&shared, |source| source.overview()).await.ok();
         remote_metrics::write(&mut text, overview.as_ref());
+        if let Some(figures) = source.figures() {
+            remote_histograms::write(&mut text, &figures);
+        }
     }
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }

@@ -5,6 +5,7 @@ pub(crate) mod commands;
 pub(crate) mod config;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod history;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
 mod parameters;

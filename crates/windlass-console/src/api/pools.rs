@@ -4,18 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use windlass::monitor::HistorySpan;
 
-use super::parameters::Parameters;
 use super::segment::Segment;
 use crate::failure::Failure;
 use crate::json;
 use crate::overview;
 use crate::reply;
 use crate::shared::Shared;
-
-/// How far back the history goes unless it is told otherwise, in seconds.
-const HISTORY: &str = "300";
 
 pub(crate) async fn all(State(shared): State<Arc<Shared>>) -> Response {
     let views = shared.monitor.pools();
@@ -28,27 +23,6 @@ pub(crate) async fn one(
 ) -> Result<Response, Failure> {
     let view = shared.monitor.pool(&name).ok_or_else(unknown)?;
     Ok(reply::json(&json::Pool::from(&view)))
-}
-
-pub(crate) async fn history(
-    State(shared): State<Arc<Shared>>,
-    Segment(name): Segment,
-    mut parameters: Parameters,
-) -> Result<Response, Failure> {
-    let seconds = parameters.take("seconds");
-    parameters.end()?;
-    let span = match seconds.as_deref().unwrap_or(HISTORY) {
-        "60" => HistorySpan::Seconds(60),
-        "300" => HistorySpan::Seconds(300),
-        "900" => HistorySpan::Seconds(900),
-        "86400" => HistorySpan::Minutes(1440),
-        _ => {
-            let message = "seconds is 60, 300, 900 or 86400";
-            return Err(Failure::invalid(message).in_field("seconds"));
-        }
-    };
-    let history = shared.monitor.history(&name, span).ok_or_else(unknown)?;
-    Ok(reply::json(&json::History::from(&history)))
 }
 
 pub(crate) async fn threads(

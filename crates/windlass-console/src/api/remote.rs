@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 use tokio::time::timeout;
+use windlass::monitor::Action;
 
 use super::parameters::Parameters;
 use super::segment::Segment;
@@ -16,10 +18,14 @@ use crate::body::Fields;
 use crate::failure::{Code, Failure};
 use crate::remote::{RemoteError, RemoteSource, RemoteTask};
 use crate::reply;
+use crate::server::Peer;
 use crate::shared::Shared;
 
 /// How long the engine may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the audit calls the engine, where it names a pool otherwise.
+const SUBJECT: &str = "remote";
 
 #[derive(Serialize)]
 struct Done {
@@ -64,56 +70,87 @@ pub(crate) async fn dead(
 pub(crate) async fn cancel(
     State(shared): State<Arc<Shared>>,
     Segment(id): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    command(&shared, move |source| source.cancel(&id)).await
+    let asked = Asked::new(Action::RemoteCancel, format!("task {id}"), peer);
+    command(&shared, asked, move |source| source.cancel(&id)).await
 }
 
 pub(crate) async fn retry_dead(
     State(shared): State<Arc<Shared>>,
     Segment(id): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    command(&shared, move |source| source.retry_dead(&id)).await
+    let asked = Asked::new(Action::RemoteRetry, format!("task {id}"), peer);
+    command(&shared, asked, move |source| source.retry_dead(&id)).await
 }
 
 pub(crate) async fn delete_dead(
     State(shared): State<Arc<Shared>>,
     Segment(id): Segment,
+    Extension(peer): Extension<Peer>,
 ) -> Result<Response, Failure> {
-    command(&shared, move |source| source.delete_dead(&id)).await
+    let asked = Asked::new(Action::RemoteDelete, format!("task {id}"), peer);
+    command(&shared, asked, move |source| source.delete_dead(&id)).await
 }
 
 pub(crate) async fn pause(
     State(shared): State<Arc<Shared>>,
     Segment(queue): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    command(&shared, move |source| source.pause(&queue)).await
+    let asked = Asked::new(Action::RemotePause, format!("queue {queue}"), peer);
+    command(&shared, asked, move |source| source.pause(&queue)).await
 }
 
 pub(crate) async fn resume(
     State(shared): State<Arc<Shared>>,
     Segment(queue): Segment,
+    Extension(peer): Extension<Peer>,
     body: Body,
 ) -> Result<Response, Failure> {
     Fields::read(body).await?.end()?;
-    command(&shared, move |source| source.resume(&queue)).await
+    let asked = Asked::new(Action::RemoteResume, format!("queue {queue}"), peer);
+    command(&shared, asked, move |source| source.resume(&queue)).await
+}
+
+/// What the audit says of a command.
+struct Asked {
+    action: Action,
+    detail: String,
+    actor: String,
+}
+
+impl Asked {
+    fn new(action: Action, detail: String, peer: Peer) -> Self {
+        Self {
+            action,
+            detail,
+            actor: peer.0.to_string(),
+        }
+    }
 }
 
 async fn command(
     shared: &Shared,
+    asked: Asked,
     command: impl FnOnce(&dyn RemoteSource) -> Result<(), RemoteError> + Send + 'static,
 ) -> Result<Response, Failure> {
     ask(shared, command).await?;
+    let monitor = &shared.monitor;
+    monitor.record(SUBJECT, asked.action, Some(&asked.actor), &asked.detail);
+    shared.changed.notify_one();
     Ok(reply::json(&Done { ok: true }))
 }
 
 /// Asks the source, on a thread that may block.
-pub(super) async fn ask<T: Send + 'static>(
+pub(crate) async fn ask<T: Send + 'static>(
     shared: &Shared,
     question: impl FnOnce(&dyn RemoteSource) -> Result<T, RemoteError> + Send + 'static,
 ) -> Result<T, Failure> {

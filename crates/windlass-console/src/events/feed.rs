@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
-use windlass::monitor::Alert;
+use windlass::monitor::{Alert, AuditEntry};
 
 use super::journal::Kind;
 use crate::json;
@@ -26,36 +26,25 @@ pub(crate) struct Feed {
     samples: u64,
     /// Samples since there was a client.
     unwatched: u32,
-    audit: u64,
+    audit: HashMap<u64, AuditEntry>,
     alerts: HashMap<String, Alert>,
-    #[cfg(feature = "webhook")]
-    webhook: Option<tokio::sync::mpsc::Sender<String>>,
 }
 
 impl Feed {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         // What was before the console is no news.
-        let audit = shared.monitor.audit().first().map_or(0, |entry| entry.id);
+        let audit = shared.monitor.audit();
         let alerts = shared.monitor.alerts();
         Self {
             samples: shared.monitor.samples(),
             unwatched: LINGER,
-            audit,
+            audit: by_id(audit),
             alerts: alerts
                 .into_iter()
                 .map(|alert| (alert.id.clone(), alert))
                 .collect(),
-            #[cfg(feature = "webhook")]
-            webhook: None,
             shared,
         }
-    }
-
-    /// Posts alerts to this end too.
-    #[cfg(feature = "webhook")]
-    pub(crate) fn with_webhook(mut self, webhook: tokio::sync::mpsc::Sender<String>) -> Self {
-        self.webhook = Some(webhook);
-        self
     }
 
     /// Writes until the console stops.
@@ -67,7 +56,10 @@ impl Feed {
         loop {
             tokio::select! {
                 _ = looks.tick() => self.look(),
-                () = shared.changed.notified() => self.write_audit(),
+                () = shared.changed.notified() => {
+                    self.write_alerts();
+                    self.write_audit();
+                }
                 () = stopping.wait() => return,
             }
         }
@@ -96,7 +88,8 @@ impl Feed {
         self.write(Kind::Pools, &Figures::new(&self.shared, &views));
     }
 
-    /// Writes the alerts that were raised or cleared, or silenced, since the last time.
+    /// Writes the alerts that were raised or cleared, or silenced, since the last time: the page shows what is,
+    /// also what others are not told.
     fn write_alerts(&mut self) {
         let alerts = self.shared.monitor.alerts();
         for alert in &alerts {
@@ -105,10 +98,6 @@ impl Feed {
                 continue;
             }
             self.write(Kind::Alert, &json::Alert::from(alert));
-            let told = former.is_some_and(|former| is_same_state(former, alert));
-            if !told && alert.silenced_until.is_none() {
-                self.post(alert);
-            }
         }
         self.alerts = alerts
             .into_iter()
@@ -116,13 +105,15 @@ impl Feed {
             .collect();
     }
 
+    /// Writes the entries that are new or were amended since the last time: a change that was undone says so.
     fn write_audit(&mut self) {
-        let mut entries = self.shared.monitor.audit();
-        entries.retain(|entry| entry.id > self.audit);
+        let entries = self.shared.monitor.audit();
         for entry in entries.iter().rev() {
-            self.audit = entry.id;
-            self.write(Kind::Audit, &json::Entry::from(entry));
+            if self.audit.get(&entry.id) != Some(entry) {
+                self.write(Kind::Audit, &json::Entry::from(entry));
+            }
         }
+        self.audit = by_id(entries);
     }
 
     fn write(&self, kind: Kind, value: &impl Serialize) {
@@ -130,31 +121,17 @@ impl Feed {
             self.shared.journal.append(kind, data);
         }
     }
+}
 
-    #[cfg(feature = "webhook")]
-    fn post(&self, alert: &Alert) {
-        if let (Some(webhook), Ok(data)) = (
-            &self.webhook,
-            serde_json::to_string(&json::Alert::from(alert)),
-        ) {
-            // If the other end is too slow, the alert is dropped.
-            let _ = webhook.try_send(data);
-        }
-    }
-
-    #[cfg(not(feature = "webhook"))]
-    #[expect(
-        clippy::unused_self,
-        reason = "there is nobody to post to without the feature"
-    )]
-    const fn post(&self, _alert: &Alert) {}
+fn by_id(entries: Vec<AuditEntry>) -> HashMap<u64, AuditEntry> {
+    let entries = entries.into_iter();
+    entries.map(|entry| (entry.id, entry)).collect()
 }
 
 /// Returns whether a client that has the one knows the other. The value changes all the time.
 fn is_same(former: &Alert, alert: &Alert) -> bool {
-    is_same_state(former, alert) && former.silenced_until == alert.silenced_until
-}
-
-fn is_same_state(former: &Alert, alert: &Alert) -> bool {
-    former.active == alert.active && former.since == alert.since && former.cleared == alert.cleared
+    former.active == alert.active
+        && former.since == alert.since
+        && former.cleared == alert.cleared
+        && former.silenced_until == alert.silenced_until
 }

@@ -10,6 +10,7 @@ pub(crate) struct Threads<'a> {
 
 #[derive(Serialize)]
 struct Thread<'a> {
+    id: Option<u64>,
     name: &'a str,
     task: Option<Task<'a>>,
 }
@@ -24,6 +25,7 @@ struct Task<'a> {
 impl<'a> From<&'a [WorkerThread]> for Threads<'a> {
     fn from(threads: &'a [WorkerThread]) -> Self {
         let thread = |thread: &'a WorkerThread| Thread {
+            id: thread.id,
             name: thread.name.as_deref().unwrap_or_default(),
             task: thread.task.as_ref().map(|task| Task {
                 id: task.id.to_string(),

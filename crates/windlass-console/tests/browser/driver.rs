@@ -1,7 +1,7 @@
 //! A chromedriver and a browser for each test, and their end.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::panic;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -38,7 +38,12 @@ where
         program(&["chromedriver"]),
         program(&["chromium", "chromium-browser", "google-chrome"]),
     ) else {
-        eprintln!("left out: needs a browser; on Debian, apt-get install chromium chromium-driver");
+        // Not by `eprintln!`, which is captured, and shown of tests that fail only.
+        let _ = writeln!(
+            io::stderr(),
+            "\nleft out: a test of the page needs chromium and chromedriver \
+             (on Debian: apt-get install chromium chromium-driver)"
+        );
         return;
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +57,7 @@ where
         let session = client.session_id().await.unwrap().unwrap();
         let page = Page::new(
             client.clone(),
-            format!("{}/session/{session}/se/log", driver.address),
+            format!("{}/session/{session}", driver.address),
         );
         let outcome = tokio::spawn(test(page)).await;
         // Ends the browser too, which would outlive its driver.

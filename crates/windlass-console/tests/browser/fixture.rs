@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass::interrupt;
 use windlass::monitor::{Monitor, Registry};
 use windlass::prelude::*;
-use windlass_console::Console;
+use windlass_console::{Builder, Console};
 
 pub(crate) const TOKEN: &str = "a-token-for-these-tests";
 
@@ -19,9 +19,14 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
+        Self::with(|builder| builder)
+    }
+
+    /// A console with more than its defaults.
+    pub(crate) fn with(more: impl FnOnce(Builder) -> Builder) -> Self {
         let registry = Registry::new();
         let monitor = Monitor::start(&registry).unwrap();
-        let console = Some(console(&monitor, "127.0.0.1:0"));
+        let console = Some(more(builder(&monitor, "127.0.0.1:0")).start().unwrap());
         Self {
             registry,
             monitor,
@@ -47,7 +52,8 @@ impl Fixture {
 
     /// Starts a console where one was before.
     pub(crate) fn start_again(&mut self, address: SocketAddr) {
-        self.console = Some(console(&self.monitor, &address.to_string()));
+        let builder = builder(&self.monitor, &address.to_string());
+        self.console = Some(builder.start().unwrap());
     }
 
     /// Creates a registered pool with a core size, and twice that as its maximum.
@@ -63,14 +69,12 @@ impl Fixture {
     }
 }
 
-fn console(monitor: &Monitor, address: &str) -> Console {
+fn builder(monitor: &Monitor, address: &str) -> Builder {
     Console::builder()
         .monitor(monitor)
         .bind(address)
         .token(TOKEN)
         .announce(false)
-        .start()
-        .unwrap()
 }
 
 /// Submits a short task to each pool ten times a second, until it is dropped.

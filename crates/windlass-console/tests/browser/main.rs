@@ -6,7 +6,15 @@
 
 mod driver;
 mod fixture;
+mod fluency;
+mod kinds;
+mod looks;
 mod page;
+mod pictures;
+mod recovery;
+#[cfg(feature = "remote")]
+mod remote;
+mod tuning;
 
 use std::time::Duration;
 
@@ -17,9 +25,6 @@ use page::Page;
 use windlass::monitor::Thresholds;
 use windlass::prelude::*;
 use windlass::testing::{Gate, until};
-
-/// The longest that the page may keep its thread, in milliseconds.
-const LONGEST_TASK: f64 = 100.0;
 
 /// Edits the core size of the pool that is shown, and applies it.
 async fn tune_core(page: &Page, core: usize, revert_after: &str) {
@@ -203,7 +208,10 @@ fn a_pool_that_ends_vanishes() {
                 .await,
             serde_json::Value::Null
         );
-        page.assert_clean().await;
+        // What is asked about a pool may cross its end.
+        page.assert_no_error_but(|message| message.contains("/short-lived/"))
+            .await;
+        page.assert_no_other_host().await;
         other.close();
     });
 }
@@ -281,70 +289,6 @@ fn the_keyboard_alone_reaches_tuning() {
         until("the pool has its new core size", || {
             pool.core_pool_size() == 4
         });
-        page.assert_clean().await;
-    });
-}
-
-/// Asserts that the page takes five seconds' worth of figures without a long task.
-///
-/// How long a task takes on the clock also depends on what else the machine does, so a few spans may be
-/// spoilt; a page that is too slow spoils each of them.
-async fn assert_fluent(page: &Page, what: &str) {
-    page.run(
-        "window.longest = 0; window.seconds = 0;
-         new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
-             window.longest = Math.max(window.longest, entry.duration);
-         })).observe({ type: 'longtask' });
-         import('./assets/state.js').then(({ on }) => on('pools', () => { window.seconds += 1; }));",
-    )
-    .await;
-    let mut spans = Vec::new();
-    while spans.len() < 12 {
-        page.run("window.longest = 0; window.seconds = 0;").await;
-        page.until("five seconds of figures", "window.seconds >= 5")
-            .await;
-        let longest = page.value("window.longest").await.as_f64().unwrap();
-        if longest <= LONGEST_TASK {
-            return;
-        }
-        spans.push(longest);
-    }
-    panic!("{what}: the longest task of each span took, in milliseconds: {spans:?}");
-}
-
-#[test]
-fn fifty_pools_and_two_hundred_workers_stay_fluent() {
-    browse(async |page| {
-        let fixture = Fixture::new();
-        let mut pools: Vec<_> = (1..50)
-            .map(|index| fixture.pool(&format!("pool-{index}"), 1))
-            .collect();
-        pools.push(fixture.pool("large", 200));
-        for pool in &pools {
-            pool.prestart_all_core_threads();
-        }
-        let _load = Load::on(&pools, 1);
-        page.open(&fixture.url("")).await;
-        page.until(
-            "all pools are shown",
-            "document.querySelectorAll('.card').length === 50",
-        )
-        .await;
-        assert_fluent(&page, "cards").await;
-        page.click("[data-layout=table]").await;
-        page.until(
-            "all pools are in the table",
-            "document.querySelectorAll('tr[data-pool]').length === 50",
-        )
-        .await;
-        assert_fluent(&page, "table").await;
-        page.open(&fixture.url("pool/large")).await;
-        page.until(
-            "all workers are shown",
-            "document.querySelectorAll('.worker').length === 200",
-        )
-        .await;
-        assert_fluent(&page, "workers").await;
         page.assert_clean().await;
     });
 }

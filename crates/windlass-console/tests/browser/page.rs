@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How long something on the page may take to come true, in milliseconds.
 const PATIENCE: u32 = 25_000;
@@ -17,12 +17,13 @@ const MOST_TABS: usize = 80;
 #[derive(Clone)]
 pub(crate) struct Page {
     client: Client,
-    log: String,
+    /// The address of the session, for what only this driver has.
+    session: String,
 }
 
 impl Page {
-    pub(crate) fn new(client: Client, log: String) -> Self {
-        Self { client, log }
+    pub(crate) fn new(client: Client, session: String) -> Self {
+        Self { client, session }
     }
 
     pub(crate) async fn open(&self, address: &str) {
@@ -89,6 +90,16 @@ impl Page {
         element.click().await.unwrap();
     }
 
+    /// Clicks the button with this text, when it is shown.
+    pub(crate) async fn click_named(&self, name: &str) {
+        let button = format!(
+            "[...document.querySelectorAll('main button')]
+                .find((button) => button.textContent === {name:?} && button.checkVisibility())"
+        );
+        self.until(name, &format!("{button} !== undefined")).await;
+        self.run(&format!("{button}.click()")).await;
+    }
+
     /// Replaces what stands in a field.
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
         self.until_shown(selector).await;
@@ -107,6 +118,22 @@ impl Page {
     pub(crate) async fn choose(&self, selector: &str, value: &str) {
         let element = self.client.find(Locator::Css(selector)).await.unwrap();
         element.select_by_value(value).await.unwrap();
+    }
+
+    /// Returns a picture of what is in sight.
+    pub(crate) async fn picture(&self) -> Vec<u8> {
+        self.client.screenshot().await.unwrap()
+    }
+
+    /// Waits until figures have arrived this many times.
+    pub(crate) async fn after_figures(&self, times: u32) {
+        self.run(
+            "window.figures = 0;
+             import('./assets/state.js').then(({ on }) => on('pools', () => { window.figures += 1; }));",
+        )
+        .await;
+        self.until("figures", &format!("window.figures >= {times}"))
+            .await;
     }
 
     /// Presses keys on whatever has the focus.
@@ -159,9 +186,49 @@ impl Page {
 
     /// Returns what the browser has logged since it was asked last.
     async fn log(&self) -> Value {
+        self.ask("se/log", &json!({ "type": "browser" })).await
+    }
+
+    /// Gives the page a size, whatever the least width of a window is.
+    pub(crate) async fn resize(&self, (width, height): (u32, u32), scale: f64) {
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false,
+        });
+        self.devtools("Emulation.setDeviceMetricsOverride", &size)
+            .await;
+    }
+
+    /// Makes `light` or `dark` the theme of the system.
+    pub(crate) async fn prefer(&self, theme: &str) {
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": theme }] });
+        self.devtools("Emulation.setEmulatedMedia", &media).await;
+    }
+
+    /// Runs a script in each page that is opened from now on, before its own.
+    pub(crate) async fn run_first(&self, script: &str) {
+        let source = json!({ "source": script });
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", &source)
+            .await;
+    }
+
+    /// Sends a command of the DevTools protocol, and returns its result.
+    pub(crate) async fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        let question = json!({ "cmd": command, "params": parameters });
+        let answer = self.ask("goog/cdp/execute", &question).await;
+        assert!(
+            answer["value"]["error"].is_null(),
+            "{command} answered {answer}"
+        );
+        answer["value"].clone()
+    }
+
+    /// Asks what only this driver answers.
+    async fn ask(&self, path: &str, question: &Value) -> Value {
         let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
-        let question = Full::<Bytes>::from(r#"{"type":"browser"}"#);
-        let request = Request::post(&self.log).body(question).unwrap();
+        let body = Full::<Bytes>::from(question.to_string());
+        let request = Request::post(format!("{}/{path}", self.session))
+            .body(body)
+            .unwrap();
         let answer = client
             .request(request)
             .await

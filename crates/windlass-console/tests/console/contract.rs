@@ -141,8 +141,14 @@ fn reads(checked: &mut Checked) {
             .get("/api/v1/pools/{pool}/threads", pool)
             .expect(200);
         checked.get("/api/v1/pools/{pool}/recent", pool).expect(200);
-        for seconds in [60, 300, 900, 86_400] {
-            let path = format!("/api/v1/pools/{pool}/history?seconds={seconds}");
+        for query in [
+            "seconds=60",
+            "seconds=86400",
+            "since=0",
+            "since=0&step=7",
+            "step=3600",
+        ] {
+            let path = format!("/api/v1/pools/{pool}/history?{query}");
             let response = checked.stage.get(&path);
             checked
                 .check("GET", "/api/v1/pools/{pool}/history", response)
@@ -323,6 +329,18 @@ fn a_field_that_is_wrong_is_named() {
         .expect(400)
         .json();
     assert_eq!(error["error"]["field"], "seconds");
+    for (query, field) in [
+        ("since=now", "since"),
+        ("since=18446744073709551616", "since"),
+        ("step=0", "step"),
+        ("step=61", "step"),
+        ("step=86460", "step"),
+        ("seconds=60&step=1", "seconds"),
+    ] {
+        let path = format!("/api/v1/pools/web/history?{query}");
+        let error = stage.get(&path).expect(400).json();
+        assert_eq!(error["error"]["field"], field, "{query}");
+    }
     let error = stage.get("/metrics?name=micrometer").expect(400).json();
     assert_eq!(error["error"]["field"], "name");
 }
@@ -393,4 +411,30 @@ fn metrics_have_the_names_of_micrometer_if_they_are_asked_for() {
         "{both}"
     );
     stage.get("/metrics?names=other").expect(400);
+}
+
+#[test]
+fn a_client_that_asks_since_its_last_point_gets_each_point_once() {
+    let stage = Stage::new();
+    let _pool = stage.pool("web");
+    let read = |query: &str| {
+        let path = format!("/api/v1/pools/web/history?{query}");
+        let history = stage.get(&path).expect(200).json();
+        let times = history["t_ms"].as_array().unwrap().iter();
+        let times: Vec<u64> = times.map(|time| time.as_u64().unwrap()).collect();
+        let active = history["series"]["active"].as_array().unwrap().len();
+        assert_eq!(active, times.len(), "a column is as long as the times");
+        times
+    };
+    stage.monitor.sample();
+    let first = read("since=0");
+    assert!(!first.is_empty());
+    let last = first.last().unwrap();
+    assert_eq!(read(&format!("since={last}")), [0; 0]);
+    crate::kit::await_that("a later point is there", || {
+        stage.monitor.sample();
+        !read(&format!("since={last}")).is_empty()
+    });
+    let more = read(&format!("since={last}&step=1"));
+    assert!(more.iter().all(|time| time > last), "{more:?} after {last}");
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_console::remote::EngineSource;
 use windlass_remote::engine::{
-    Engine, MemoryEngine, NewTask, QueuePatch, Submitted, TaskRecord, TaskState,
+    Engine, MeasuredEngine, MemoryEngine, NewTask, QueuePatch, Submitted, TaskRecord, TaskState,
 };
 use windlass_remote::{
-    QueueName, RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError, TaskExecutorService,
-    TaskId, TaskOptions,
+    Priority, QueueName, RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError,
+    TaskExecutorService, TaskId, TaskOptions,
 };
 
 use crate::kit::await_that;
@@ -78,12 +78,16 @@ impl Scene {
 
     /// Submits a task whose payload no worker can read.
     fn submit_garbage(&self, id: &str) {
+        self.submit(id, TaskOptions::default());
+    }
+
+    fn submit(&self, id: &str, options: TaskOptions) {
         let task = NewTask {
             id: id.parse().unwrap(),
             name: Add::NAME.into(),
             version: 1,
             payload: vec![0],
-            options: TaskOptions::default(),
+            options,
             delay: Duration::ZERO,
             reply_to: None,
         };
@@ -137,6 +141,87 @@ impl Scene {
             .request("DELETE", &format!("/api/v1/remote/dead/{id}"));
         request.bearer(self.stage.console.token()).send()
     }
+}
+
+/// Returns the value of a sample, if the text has it.
+fn sample(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().parse().expect("a number"))
+}
+
+#[test]
+fn the_metrics_tell_what_waits_at_each_priority_and_how_long() {
+    with_each_engine(|scene| {
+        scene.set_paused(true);
+        for (id, priority) in [
+            ("a", Priority::High),
+            ("b", Priority::Low),
+            ("c", Priority::Low),
+        ] {
+            scene.submit(id, TaskOptions::default().priority(priority));
+        }
+        let age = |text: &str, priority: u8| {
+            let labels = format!("{{queue=\"media\",priority=\"{priority}\"}}");
+            sample(
+                text,
+                &format!("windlass_remote_oldest_ready_seconds{labels}"),
+            )
+        };
+        await_that("an age is seen", || {
+            let text = scene.stage.get("/metrics").expect(200).text();
+            age(&text, 0) > Some(0.0) && age(&text, 2) > Some(0.0)
+        });
+        let text = scene.stage.get("/metrics").expect(200).text();
+        let ready = [0, 1, 2].map(|priority| {
+            let labels = format!("{{queue=\"media\",priority=\"{priority}\"}}");
+            sample(&text, &format!("windlass_remote_ready{labels}"))
+        });
+        assert_eq!(ready, [Some(1.0), Some(0.0), Some(2.0)], "{text}");
+        assert_eq!(age(&text, 1), Some(0.0), "nothing waits there");
+    });
+}
+
+#[test]
+fn the_metrics_have_round_trips_calls_errors_and_sizes_of_a_measured_engine() {
+    with_each_engine(|scene| {
+        let engine = MeasuredEngine::new(Arc::clone(&scene.engine));
+        let source = EngineSource::new(scene.kind, engine.clone());
+        let stage = Stage::with(|builder| builder.remote(source));
+        let measured = Scene {
+            kind: scene.kind,
+            engine: Arc::new(engine),
+            stage,
+            queue: scene.queue.clone(),
+        };
+        let _worker = measured.worker();
+        let executor = RemoteExecutor::builder(Arc::clone(&measured.engine));
+        let executor = executor.queue("media").build().unwrap();
+        assert_eq!(executor.submit_task(Add(1, 2)).unwrap().get(), Ok(3));
+        let text = measured.stage.get("/metrics").expect(200).text();
+        let media = "{queue=\"media\"}";
+        let trips = sample(
+            &text,
+            &format!("windlass_remote_roundtrip_seconds_count{media}"),
+        );
+        assert_eq!(trips, Some(1.0), "{text}");
+        let calls = |op: &str| {
+            let name = format!("windlass_remote_engine_op_seconds_count{{op=\"{op}\"}}");
+            sample(&text, &name)
+        };
+        assert_eq!(calls("submit"), Some(1.0), "{text}");
+        assert!(calls("report") >= Some(1.0) && calls("stats") >= Some(1.0));
+        let failed = "windlass_remote_engine_errors_total{op=\"submit\"}";
+        assert_eq!(sample(&text, failed), Some(0.0));
+        // The payload and the result, once each way: this process is client and worker.
+        for dir in ["in", "out"] {
+            let labels = format!("{{queue=\"media\",dir=\"{dir}\"}}");
+            let count = sample(
+                &text,
+                &format!("windlass_remote_payload_bytes_count{labels}"),
+            );
+            assert_eq!(count, Some(2.0), "{dir}: {text}");
+        }
+    });
 }
 
 #[test]

@@ -364,11 +364,34 @@ fn thresholds_are_set_and_what_makes_no_sense_is_refused() {
     );
     let known = stage.get("/api/v1/alerts").expect(200).json()["thresholds"]["web"].clone();
     assert_eq!(known, set);
-    let unset = stage
-        .write("PATCH", path, r#"{"run_timeout_seconds":null}"#)
-        .expect(200)
-        .json();
+    // As often as a pool, and beside it.
+    let again = stage.write("PATCH", path, r#"{"run_timeout_seconds":null}"#);
+    assert_eq!(again.expect(429).code(), "too_many");
+    stage
+        .patch("web", stage.version("web"), r#"{"core":3}"#)
+        .expect(200);
+    let mut unset = serde_json::Value::Null;
+    await_that("they may be changed again", || {
+        let answer = stage.write("PATCH", path, r#"{"run_timeout_seconds":null}"#);
+        let is_set = answer.status == 200;
+        if is_set {
+            unset = answer.json();
+        }
+        is_set
+    });
     assert!(unset["run_timeout_seconds"].is_null());
+    let audit = stage.get("/api/v1/audit").json()["entries"].clone();
+    let (newest, oldest) = (&audit[0], &audit[2]);
+    assert_eq!(newest["detail"], "run_timeout 2s -> none");
+    assert_eq!(
+        (&oldest["action"], &oldest["pool"]),
+        (&"thresholds".into(), &"web".into())
+    );
+    assert_eq!(
+        oldest["detail"],
+        "activity 0.8 -> 0.5, run_timeout none -> 2s, churn_per_minute 100 -> 7"
+    );
+    assert!(oldest["actor"].as_str().unwrap().starts_with("127.0.0.1:"));
     for body in [
         r#"{"activity":0}"#,
         r#"{"activity":1.5}"#,
@@ -382,4 +405,62 @@ fn thresholds_are_set_and_what_makes_no_sense_is_refused() {
     stage
         .write("PATCH", "/api/v1/pools/none/alerts", "{}")
         .expect(404);
+}
+
+#[test]
+fn a_change_that_is_undone_is_told_again_with_its_end() {
+    let stage = Stage::new();
+    let pool = stage.pool("web");
+    let mut events = stage.events(None);
+    events.next_of("hello");
+    let body = r#"{"core":3,"revert_after_seconds":0.5}"#;
+    stage.patch("web", stage.version("web"), body).expect(200);
+    let told = events.next_of("audit").data;
+    assert!(told["revert_at_ms"].is_u64() && told["reverted_ms"].is_null());
+    await_that("the change is undone", || {
+        stage.monitor.sample();
+        pool.core_pool_size() == 2
+    });
+    let told_again = loop {
+        let entry = events.next_of("audit").data;
+        if entry["id"] == told["id"] {
+            break entry;
+        }
+    };
+    assert!(told_again["reverted_ms"].is_u64(), "{told_again}");
+}
+
+#[test]
+fn a_thread_factory_that_hangs_does_not_hold_up_the_console() {
+    use windlass::thread_factory::{ThreadBody, ThreadFactory};
+
+    #[derive(Debug)]
+    struct Slow(Gate);
+    impl ThreadFactory for Slow {
+        fn new_thread(&self, body: ThreadBody) -> std::io::Result<()> {
+            self.0.pass_uninterruptibly();
+            let thread = std::thread::Builder::new().spawn(move || body.run());
+            thread.map(drop)
+        }
+    }
+
+    let stage = Stage::new();
+    let gate = Gate::new();
+    let pool = windlass::ThreadPoolExecutor::builder()
+        .name("slow")
+        .core_pool_size(1)
+        .thread_factory(Slow(gate.clone()))
+        .build()
+        .unwrap();
+    stage.registry.register(&pool);
+    stage.monitor.sample();
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| stage.post("/api/v1/pools/slow/prestart", "{}"));
+        gate.await_waiting(1);
+        stage.get("/healthz").expect(200);
+        stage.get("/api/v1/pools/slow").expect(200);
+        gate.open();
+        let answer = started.join().unwrap().expect(200).json();
+        assert_eq!(answer["started"], 1);
+    });
 }

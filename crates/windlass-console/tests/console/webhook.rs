@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use serde_json::Value;
+use windlass::monitor::AlertKind;
 use windlass::prelude::*;
 use windlass_console::{Console, StartError, WebhookError};
 
@@ -105,4 +106,33 @@ fn an_address_that_others_could_read_along_is_refused() {
         "{error:?}"
     );
     assert!(!format!("{error:?} {error}").contains("secret-path"));
+}
+
+#[test]
+fn an_alert_that_comes_and_goes_is_posted_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/", listener.local_addr().unwrap());
+    let stage = Stage::with(|builder| builder.webhook(address));
+    let report = |is_dead: bool| {
+        let mut condition = windlass::monitor::Condition::new("mail", AlertKind::RemoteDead);
+        (condition.raises, condition.clears) = (is_dead, !is_dead);
+        stage.monitor.report(&condition);
+    };
+    let mut posted = Vec::new();
+    for is_dead in [true, false, true, false, true, false] {
+        report(is_dead);
+    }
+    // Another one, to know when all are posted.
+    let mut last = windlass::monitor::Condition::new("last", AlertKind::RemoteDead);
+    last.raises = true;
+    stage.monitor.report(&last);
+    loop {
+        let (stream, _) = listener.accept().unwrap();
+        let alert = answer(&stream, "204 No Content");
+        if alert["pool"] == "last" {
+            break;
+        }
+        posted.push(alert["active"].as_bool().unwrap());
+    }
+    assert_eq!(posted, [true, false]);
 }

@@ -5,3 +5,7 @@ use super::PATIENCE as LONG;
 #[path = "../../../../windlass-remote/tests/support/server.rs"]
 #[expect(unreachable_pub, reason = "shared by test binaries as a module")]
 pub(crate) mod server;
+#[path = "../../../../windlass-remote/tests/support/skipped.rs"]
+mod skipped;
+
+use skipped::say_skipped;
