@@ -195,6 +195,14 @@ fn processor_times(server: Option<&Server>) -> [u64; 3] {
     ]
 }
 
+/// Microseconds of processor time for each of `count` tasks.
+fn each(before: [u64; 3], after: [u64; 3], count: u64) -> [f64; 3] {
+    [0, 1, 2].map(|of| (after[of] - before[of]) as f64 / 1000.0 / count.max(1) as f64)
+}
+
+/// How many round trips are measured.
+const TRIPS: u64 = 3_000;
+
 fn measure<E: Engine + Clone>(engine: &E, settings: &Settings, server: Option<&Server>) {
     let pool = windlass::executors::fixed_thread_pool(settings.slots).unwrap();
     let worker = RemoteWorker::builder(engine.clone())
@@ -209,17 +217,25 @@ fn measure<E: Engine + Clone>(engine: &E, settings: &Settings, server: Option<&S
             n + 1
         );
     }
-    let mut times: Vec<Duration> = (0..3_000)
+    let before = processor_times(server);
+    let mut times: Vec<Duration> = (0..TRIPS)
         .map(|n| {
             let begun = Instant::now();
             executor.submit_task(Add(n, 1)).unwrap().get().unwrap();
             begun.elapsed()
         })
         .collect();
+    let spent = each(before, processor_times(server), TRIPS);
     times.sort();
+    let part = |hundredth: usize| times[times.len() * hundredth / 100];
     println!(
-        "round trip: median {:?}, p99 {:?}",
-        times[1_500], times[2_970]
+        "round trip: median {:?}, p10 {:?}, p99 {:?}; processor time: server {:.1} us, worker {:.1} us, client {:.1} us",
+        part(50),
+        part(10),
+        part(99),
+        spent[0],
+        spent[1],
+        spent[2]
     );
     for _ in 0..3 {
         let (begun, before) = (Instant::now(), processor_times(server));
@@ -236,8 +252,7 @@ fn measure<E: Engine + Clone>(engine: &E, settings: &Settings, server: Option<&S
             }
         }
         let (took, after) = (begun.elapsed(), processor_times(server));
-        let [engine, worker, client] =
-            [0, 1, 2].map(|of| (after[of] - before[of]) as f64 / 1000.0 / sent as f64);
+        let [engine, worker, client] = each(before, after, sent);
         println!(
             "throughput: {:.0} tasks a second; processor time of a task: server {engine:.1} us, worker {worker:.1} us, client {client:.1} us",
             sent as f64 / took.as_secs_f64()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p windlass-remote --example mandelbrot
-//! cargo run --release -p windlass-remote --features redis --example mandelbrot -- redis://127.0.0.1/
+//! cargo run --release -p windlass-remote --example mandelbrot -- redis://127.0.0.1/
 //! cargo run --release -p windlass-remote --features postgres --example mandelbrot -- postgres://user@127.0.0.1/database
 //! ```
 //!
@@ -148,7 +148,7 @@ mod distributed {
         if address.starts_with("postgres") {
             return work_on(windlass_remote::engine::PostgresEngine::builder(address).build()?);
         }
-        Err("built without the feature for this address".into())
+        Err(unknown(address))
     }
 
     pub(super) fn draw(address: &str) -> Result<(), Box<dyn Error>> {
@@ -163,14 +163,32 @@ mod distributed {
             engine.migrate()?;
             return draw_on(&engine, address);
         }
-        Err("built without the feature for this address".into())
+        Err(unknown(address))
+    }
+
+    /// Says which feature is missing. The address may have a password, so it is not shown.
+    fn unknown(address: &str) -> Box<dyn Error> {
+        for scheme in ["redis", "postgres"] {
+            if address.starts_with(scheme) {
+                return format!("built without the feature {scheme}: add --features {scheme}")
+                    .into();
+            }
+        }
+        "an address begins with redis:// or postgres://".into()
     }
 
     /// Works until it is killed, or until nobody has needed it for a minute.
     fn work_on(engine: impl Engine) -> Result<(), Box<dyn Error>> {
         let silence = (Duration::from_millis(200), Duration::from_secs(1));
         let worker = worker(engine)?.heartbeat(silence.0, silence.1).start()?;
-        windlass::interrupt::sleep(Duration::from_secs(60))?;
+        let (mut idle, mut started) = (0, 0);
+        while idle < 60 {
+            windlass::interrupt::sleep(Duration::from_secs(1))?;
+            let stats = worker.stats();
+            let is_idle = stats.started == started && stats.running == 0;
+            idle = if is_idle { idle + 1 } else { 0 };
+            started = stats.started;
+        }
         worker.shutdown(Duration::from_secs(5));
         Ok(())
     }
@@ -227,7 +245,10 @@ mod distributed {
     use std::error::Error;
 
     pub(super) fn work(_: &str) -> Result<(), Box<dyn Error>> {
-        Err("built without the features redis and postgres".into())
+        Err(
+            "built without an engine on a server: add --features redis or --features postgres"
+                .into(),
+        )
     }
 
     pub(super) use work as draw;

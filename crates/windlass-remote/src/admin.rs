@@ -2,9 +2,9 @@
 
 use crate::engine::{
     CancelMode, Cancelled, DeadAction, Engine, EngineError, MAX_BATCH, QueuePatch, QueueStats,
-    QueueStatus, ScheduleRecord, TaskRecord, TypeLimit, WorkerRecord,
+    QueueStatus, ScheduleRecord, TaskPage, TaskRecord, TaskState, TypeLimit, WorkerRecord,
 };
-use crate::id::{QueueName, TaskId};
+use crate::id::{QueueName, TaskId, check_name};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +89,34 @@ impl QueueAdmin {
         Ok(records.into_iter().next().flatten())
     }
 
+    /// Returns the records of tasks, in order; `None` where the engine has none.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer.
+    pub fn tasks(&self, ids: &[TaskId]) -> Result<Vec<Option<TaskRecord>>, EngineError> {
+        let mut records = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_BATCH) {
+            records.extend(self.engine.look_up(&self.queue, ids, None)?);
+        }
+        Ok(records)
+    }
+
+    /// Returns the ids of tasks in one of the states, or in any if none is named: those among about `count` records (at most 1,000) from where
+    /// `after` says, which is the `next` of the page before. What a page promises is in [`Engine::list`].
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer, or `after` is not from a page of this engine.
+    pub fn list(
+        &self,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError> {
+        self.engine.list(&self.queue, states, after, count)
+    }
+
     /// Cancels a task, whether it runs or not.
     ///
     /// # Errors
@@ -107,6 +135,8 @@ impl QueueAdmin {
     ///
     /// If the engine does not answer.
     pub fn dead_letters(&self, skip: usize, count: usize) -> Result<Vec<TaskRecord>, EngineError> {
+        // An engine keeps a few thousand; a number that its server cannot read would be an error.
+        let skip = skip.min(i32::MAX as usize);
         self.engine
             .dead_letters(&self.queue, skip, count.min(MAX_BATCH))
     }
@@ -219,7 +249,7 @@ impl QueueAdmin {
             concurrency: most,
             ..TypeLimit::default()
         };
-        self.engine.limit(&self.queue, name, limit)
+        self.limit(name, limit)
     }
 
     /// Sets how often tasks of a type may start, on all workers together: once in `interval` on average, and `burst`
@@ -239,15 +269,16 @@ impl QueueAdmin {
             interval: Some(interval),
             burst,
         };
-        self.engine.limit(&self.queue, name, limit)
+        self.limit(name, limit)
     }
 
     /// Sets both limits of a type at once.
     ///
     /// # Errors
     ///
-    /// If the engine does not answer.
+    /// If the engine does not answer, or the name cannot be one of a type ([`EngineError::Protocol`]).
     pub fn limit(&self, name: &str, limit: TypeLimit) -> Result<(), EngineError> {
+        check_name(name).map_err(|error| EngineError::Protocol(error.to_string()))?;
         self.engine.limit(&self.queue, name, limit)
     }
 }

@@ -1,8 +1,8 @@
 //! What the futures of one executor share: the tasks that have no outcome yet, and the thread that hears of outcomes.
 //!
 //! Outcomes come on the reply feed. What may be lost there (a cut connection, a client that was away for long) is
-//! found by looking the tasks up: after each error, and now and then. So nothing polls in the normal case, and
-//! no future waits for an outcome that was lost.
+//! found by looking the tasks up: all of them after an error, and one that has had no outcome for long now and then, ever more
+//! rarely. So nothing polls in the normal case, and no future waits for an outcome that was lost.
 
 use crate::engine::{
     CancelMode, Cancelled, Engine, EngineError, MAX_BATCH, NewTask, Outcome, ReplyFeed, Submitted,
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// How long the listener waits for outcomes before it sees whether anybody is left to hear them.
 const LISTEN: Duration = Duration::from_millis(500);
-/// How often tasks without an outcome are looked up although no error occurred.
+/// How often the listener sees whether a task has had no outcome for long.
 const SWEEP: Duration = Duration::from_secs(15);
 
 pub(crate) struct Client {
@@ -176,13 +176,15 @@ impl Client {
         waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
     }
 
-    fn sweep(&self) -> Result<(), EngineError> {
-        let confirmed: Vec<TaskId> = self.with_pending(|pending| {
-            let confirmed = pending.values().filter(|slot| slot.is_confirmed());
-            confirmed.map(|slot| slot.id.clone()).collect()
+    /// Looks up the tasks that the engine has confirmed and that are `wanted`.
+    fn sweep(&self, wanted: impl Fn(&Slot) -> bool) -> Result<(), EngineError> {
+        let ids: Vec<TaskId> = self.with_pending(|pending| {
+            let wanted = pending
+                .values()
+                .filter(|slot| slot.is_confirmed() && wanted(slot));
+            wanted.map(|slot| slot.id.clone()).collect()
         });
-        confirmed
-            .chunks(MAX_BATCH)
+        ids.chunks(MAX_BATCH)
             .try_for_each(|ids| self.look_up(ids).map(drop))
     }
 
@@ -230,12 +232,15 @@ impl Listener {
     fn run(self) {
         let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
         let mut feed: Option<Box<dyn ReplyFeed>> = None;
-        let mut next_sweep = Instant::now() + SWEEP;
+        let mut sweeps = Sweeps {
+            next: Instant::now() + SWEEP,
+            troubled: false,
+        };
         while self.client.strong_count() > 0 {
-            match self.step(&mut feed, &mut next_sweep) {
+            match self.step(&mut feed, &mut sweeps) {
                 Ok(()) => backoff.reset(),
                 Err(_) => {
-                    next_sweep = Instant::now();
+                    sweeps.troubled = true;
                     // Only an interrupt could end this wait early, and nobody has a handle of this thread.
                     let _ = windlass::interrupt::sleep(backoff.next_pause());
                 }
@@ -246,7 +251,7 @@ impl Listener {
     fn step(
         &self,
         feed: &mut Option<Box<dyn ReplyFeed>>,
-        next_sweep: &mut Instant,
+        sweeps: &mut Sweeps,
     ) -> Result<(), EngineError> {
         let feed = match feed {
             Some(feed) => feed,
@@ -266,10 +271,21 @@ impl Listener {
         for ids in to_look_up.chunks(MAX_BATCH) {
             client.look_up(ids)?;
         }
-        if Instant::now() >= *next_sweep {
-            client.sweep()?;
-            *next_sweep = Instant::now() + SWEEP;
+        let now = Instant::now();
+        if sweeps.troubled {
+            client.sweep(|_| true)?;
+            sweeps.troubled = false;
+        } else if now >= sweeps.next {
+            client.sweep(|slot| slot.is_overdue(now))?;
+            sweeps.next = now + SWEEP;
         }
         Ok(())
     }
+}
+
+/// What the listener has to look up.
+struct Sweeps {
+    next: Instant,
+    /// The feed has failed since the last look: whatever was on it may be lost.
+    troubled: bool,
 }

@@ -396,8 +396,14 @@ impl RemoteExecutor {
 
     /// Cancels every task of this handle that has no outcome; returns those that had not started.
     pub(crate) fn cancel_all(&self) -> Vec<TaskId> {
+        self.cancel_ids(&self.client.pending_ids())
+    }
+
+    /// Cancels tasks, running ones too; returns those that had not started. Ends at the first error: an engine that does not answer is
+    /// not asked for each batch.
+    pub(crate) fn cancel_ids(&self, ids: &[TaskId]) -> Vec<TaskId> {
         let mut not_started = Vec::new();
-        for ids in self.client.pending_ids().chunks(MAX_BATCH) {
+        for ids in ids.chunks(MAX_BATCH) {
             let Ok(answers) = self.client.cancel(ids, CancelMode::Now) else {
                 break;
             };

@@ -121,7 +121,10 @@ impl TaskOptions {
         self
     }
 
-    /// Makes a task whose worker vanished fail, instead of running again. It then runs at most once.
+    /// Makes a task whose worker vanished, or was shut down before the task had ended, fail instead of running again. It then
+    /// runs at most once, unless [`max_attempts`](Self::max_attempts) asks for more, or a dead letter is retried.
+    ///
+    /// On Redis that needs `appendfsync always`: with `everysec` a server that is killed may forget that a task was started.
     pub const fn at_most_once(mut self) -> Self {
         self.at_most_once = true;
         self

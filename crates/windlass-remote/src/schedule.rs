@@ -4,14 +4,14 @@
 //! time and fires with the time it has seen; the engine accepts that once. So no worker leads, and a schedule goes on as
 //! long as any worker lives. Its tasks have the ids `cron:<name>:<time>`.
 
-use crate::engine::{Due, Engine, EngineError, Fire, Overlap};
+use crate::engine::{Due, Engine, EngineError, Fire, MAX_BATCH, Overlap};
 use crate::id::{QueueName, TaskId};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A time that is late by no more than this is on time.
-const ON_TIME: u64 = 1_000;
+/// A time that is late by no more than this is on time, unless the schedule says otherwise.
+const ON_TIME: Duration = Duration::from_secs(1);
 /// So many missed times are looked at; older ones are lost, whatever the policy.
 const MAX_MISSED: usize = 1_000;
 
@@ -19,12 +19,13 @@ const MAX_MISSED: usize = 1_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfire {
-    /// They are left out.
+    /// They are left out. A time that is late by no more than [`Schedule::late_after`] is not missed.
     Skip,
     /// One task is submitted for all of them.
     #[default]
     RunOnce,
-    /// A task is submitted for each, at most for so many of the latest.
+    /// A task is submitted for each, at most for so many of the latest, and for no more than
+    /// [`MAX_BATCH`], 200.
     CatchUp(u32),
 }
 
@@ -46,14 +47,14 @@ impl Misfire {
     }
 
     /// Chooses among the times that have come, oldest first.
-    fn choose(self, mut times: Vec<u64>, now: u64) -> Vec<u64> {
+    fn choose(self, mut times: Vec<u64>, now: u64, late_after: u64) -> Vec<u64> {
         let keep = match self {
             Self::Skip => {
-                times.retain(|at| now.saturating_sub(*at) <= ON_TIME);
+                times.retain(|at| now.saturating_sub(*at) <= late_after);
                 1
             }
             Self::RunOnce => 1,
-            Self::CatchUp(most) => most as usize,
+            Self::CatchUp(most) => (most as usize).min(MAX_BATCH),
         };
         times.split_off(times.len().saturating_sub(keep))
     }
@@ -72,6 +73,7 @@ impl Misfire {
 pub struct Schedule {
     rule: Rule,
     misfire: Misfire,
+    late_after: Duration,
     overlap: Overlap,
 }
 
@@ -122,6 +124,7 @@ impl Schedule {
         Self {
             rule,
             misfire: Misfire::RunOnce,
+            late_after: ON_TIME,
             overlap: Overlap::Skip,
         }
     }
@@ -147,6 +150,29 @@ impl Schedule {
         self
     }
 
+    /// Sets by how much a time may be late and still count where missed times are [left out](Misfire::Skip); a second if not set.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_remote::{Misfire, Schedule};
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let report = Schedule::at_fixed_rate(minute, minute).misfire(Misfire::Skip).late_after(minute / 2);
+    /// ```
+    pub const fn late_after(mut self, time: Duration) -> Self {
+        self.late_after = time;
+        self
+    }
+
+    /// Returns the policy for missed times as it travels: with the time after which one is late, unless that is the usual one.
+    fn misfire_wire(&self) -> String {
+        let mut wire = self.misfire.to_wire();
+        if self.misfire == Misfire::Skip && self.late_after != ON_TIME {
+            wire += &self.late_after.as_millis().to_string();
+        }
+        wire
+    }
+
     /// Sets what happens while the last task has no outcome.
     pub const fn overlap(mut self, overlap: Overlap) -> Self {
         self.overlap = overlap;
@@ -167,7 +193,7 @@ impl Schedule {
 
     /// Returns the rule for the engine, and the first time.
     pub(crate) fn plan(&self, now: u64) -> Result<(String, u64), ScheduleError> {
-        let misfire = self.misfire.to_wire();
+        let misfire = self.misfire_wire();
         match &self.rule {
             Rule::Rate { every, .. } if every.as_millis() == 0 => {
                 Err(ScheduleError("a period of less than a millisecond".into()))
@@ -241,7 +267,11 @@ pub(crate) fn fire(due: &Due, now: u64) -> Option<Fire> {
     let mut parts = due.rule.splitn(3, ':');
     let (kind, misfire, rest) = (parts.next()?, parts.next()?, parts.next()?);
     let (times, next) = times(kind, rest, due.at, now)?;
-    let chosen = Misfire::from_wire(misfire)?.choose(times, now);
+    let (misfire, late_after) = match misfire.strip_prefix('s') {
+        Some(late) if !late.is_empty() => (Misfire::Skip, late.parse().ok()?),
+        _ => (Misfire::from_wire(misfire)?, ON_TIME.as_millis() as u64),
+    };
+    let chosen = misfire.choose(times, now, late_after);
     let ids = chosen
         .iter()
         .filter_map(|time| format!("cron:{}:{time}", due.name).parse().ok());
@@ -309,6 +339,7 @@ impl ScheduleHandle {
 #[cfg(test)]
 mod tests {
     use super::{Due, Misfire, fire};
+    use std::time::Duration;
 
     fn ids(rule: &str, at: u64, now: u64) -> (Vec<String>, Option<u64>) {
         let due = Due {
@@ -329,6 +360,19 @@ mod tests {
         assert_eq!(once, (vec!["cron:n:10200".into()], Some(10_300)));
         let skipped = ids("rate:s:5000", 1_000, 5_900);
         assert_eq!(skipped, (vec![], Some(6_000)));
+        let rate = |late| {
+            let rate = super::Schedule::at_fixed_rate(Duration::ZERO, Duration::from_secs(5));
+            rate.misfire(Misfire::Skip)
+                .late_after(late)
+                .plan(0)
+                .unwrap()
+                .0
+        };
+        assert_eq!(rate(Duration::from_secs(1)), "rate:s:5000");
+        let patient = rate(Duration::from_secs(4));
+        assert_eq!(ids(&patient, 1_000, 5_001), (vec![], Some(6_000)), "late");
+        let in_time = (vec!["cron:n:1000".into()], Some(6_000));
+        assert_eq!(ids(&patient, 1_000, 5_000), in_time);
         let caught = ids("rate:c2:100", 1_000, 1_350);
         assert_eq!(
             caught,
@@ -340,14 +384,22 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_away_costs_no_more_than_a_thousand_times() {
+    fn an_hour_away_costs_no_more_than_a_batch() {
         let (caught, next) = ids("rate:c100000:1", 0, 3_600_000);
-        assert_eq!((caught.len(), next), (1_001, Some(3_600_001)));
+        assert_eq!((caught.len(), next), (200, Some(3_600_001)));
+        assert_eq!(caught.last().unwrap(), "cron:n:3600000");
     }
 
     #[test]
     fn a_rule_of_another_release_is_left_alone() {
-        for rule in ["", "rate", "rate:1:0", "moon:1:full", "rate:z:5"] {
+        for rule in [
+            "",
+            "rate",
+            "rate:1:0",
+            "moon:1:full",
+            "rate:z:5",
+            "rate:sx:5",
+        ] {
             let due = Due {
                 name: "n".into(),
                 rule: rule.into(),

@@ -1,9 +1,10 @@
 //! The verbs that one machine and many have in common.
 
 use crate::engine::ScheduleRecord;
-use crate::executor::RemoteExecutor;
+use crate::executor::{AttachError, RemoteExecutor};
 use crate::future::{RemoteError, RemoteFuture};
 use crate::id::{TaskId, check_name};
+use crate::options::TaskOptions;
 use crate::rejected::{Rejected, RejectedReason};
 use crate::schedule::{Schedule, ScheduleHandle};
 use crate::slot::wait_for_any;
@@ -109,6 +110,43 @@ pub trait TaskExecutorService {
     ) -> Result<RemoteFuture<T::Output>, Rejected<T>> {
         self.remote::<T>()
             .submit_with(id, task, T::options(), Duration::ZERO)
+    }
+
+    /// Submits a task with an id and rules of its own, to be ready after a delay.
+    ///
+    /// # Errors
+    ///
+    /// See [`RejectedReason`]; the task comes back.
+    fn submit_with<T: RemoteTask>(
+        &self,
+        id: TaskId,
+        task: T,
+        options: TaskOptions,
+        delay: Duration,
+    ) -> Result<RemoteFuture<T::Output>, Rejected<T>> {
+        self.remote::<T>().submit_with(id, task, options, delay)
+    }
+
+    /// Submits many tasks in few round trips, each with a new id.
+    ///
+    /// # Errors
+    ///
+    /// If the queue refuses one: with it come all that were not taken. Those that were taken stay submitted; use
+    /// [`invoke_all`](Self::invoke_all) to have them cancelled.
+    fn submit_all<T: RemoteTask>(
+        &self,
+        tasks: Vec<T>,
+    ) -> Result<Vec<RemoteFuture<T::Output>>, Rejected<Vec<T>>> {
+        self.remote::<T>().submit_all(tasks)
+    }
+
+    /// Picks a task up by its id, whoever submitted it, while its record is there.
+    ///
+    /// # Errors
+    ///
+    /// See [`AttachError`].
+    fn attach<T: RemoteTask>(&self, id: &TaskId) -> Result<RemoteFuture<T::Output>, AttachError> {
+        self.remote::<T>().attach::<T>(id)
     }
 
     /// Submits a task that is ready after a delay.
@@ -284,11 +322,11 @@ fn add_schedule<T: RemoteTask>(
     })
 }
 
-/// Cancels what has no outcome. A task that the engine could not be asked about runs on, for nobody.
-fn cancel_rest<O>(futures: &[RemoteFuture<O>]) {
-    for future in futures.iter().filter(|future| !future.is_done()) {
-        let _ = future.cancel_now();
-    }
+/// Cancels what has no outcome, in few round trips. A task that the engine could not be asked about runs on, for nobody.
+fn cancel_rest<O>(remote: &RemoteExecutor, futures: &[RemoteFuture<O>]) {
+    let open = futures.iter().filter(|future| !future.is_done());
+    let open: Vec<TaskId> = open.map(|future| future.id().clone()).collect();
+    remote.cancel_ids(&open);
 }
 
 fn invoke_all<T: RemoteTask>(
@@ -297,14 +335,24 @@ fn invoke_all<T: RemoteTask>(
     until: Option<Instant>,
 ) -> Result<Vec<RemoteFuture<T::Output>>, Rejected<Vec<T>>> {
     let futures = remote.submit_many(tasks).map_err(|(rejected, taken)| {
-        cancel_rest(&taken);
+        cancel_rest(remote, &taken);
         rejected
     })?;
-    let slots: Vec<_> = futures.iter().map(RemoteFuture::slot).collect();
-    let waited = wait_for_any(&slots, until, |_, _| None::<()>);
+    // One after the other: all of them are wanted, and whichever comes last ends the wait.
+    let mut interrupted = false;
+    for future in &futures {
+        match future.slot().wait(until) {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(_) => {
+                interrupted = true;
+                break;
+            }
+        }
+    }
     // After the limit, or an interrupt.
-    cancel_rest(&futures);
-    if waited.is_err() {
+    cancel_rest(remote, &futures);
+    if interrupted {
         windlass::interrupt::current().interrupt();
     }
     Ok(futures)
@@ -319,7 +367,7 @@ fn invoke_any<T: RemoteTask>(
         return Err(InvokeAnyError::Empty);
     }
     let futures = remote.submit_many(tasks).map_err(|(rejected, taken)| {
-        cancel_rest(&taken);
+        cancel_rest(remote, &taken);
         InvokeAnyError::Rejected(rejected.reason().clone())
     })?;
     let slots: Vec<_> = futures.iter().map(RemoteFuture::slot).collect();
@@ -333,7 +381,7 @@ fn invoke_any<T: RemoteTask>(
         None => None,
     });
     let all_failed = futures.iter().all(RemoteFuture::is_done);
-    cancel_rest(&futures);
+    cancel_rest(remote, &futures);
     match (first, last) {
         (Err(_), _) => Err(InvokeAnyError::Interrupted),
         (Ok(Some(output)), _) => Ok(output),

@@ -4,7 +4,7 @@ use crate::engine::Outcome;
 use crate::id::TaskId;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use windlass::interrupt::{self, InterruptHandle, Interrupted};
 
 /// What is known of the outcome.
@@ -14,6 +14,11 @@ pub(crate) enum Arrived {
     /// The engine has no record of the task (any more).
     Gone,
 }
+
+/// How long a task has no outcome until it is looked up although no error occurred. The time doubles with each look, up to the second
+/// one: whoever waits for long loses little by that, and nobody polls.
+const FIRST_LOOK: Duration = Duration::from_secs(15);
+const LONGEST_LOOK: Duration = Duration::from_secs(120);
 
 /// One per task and client; every future of the task in this client shares it.
 #[derive(Debug)]
@@ -25,9 +30,16 @@ pub(crate) struct Slot {
 #[derive(Debug, Default)]
 struct Inner {
     arrived: Option<Arrived>,
-    /// The engine has confirmed that it has the task. Before that, a missing record means nothing.
-    confirmed: bool,
+    /// When to look the task up next. Not set until the engine has confirmed that it has the task: before that, a missing record means
+    /// nothing.
+    look: Option<Look>,
     wakers: Vec<Waker>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Instant,
+    pause: Duration,
 }
 
 impl Slot {
@@ -43,11 +55,31 @@ impl Slot {
     }
 
     pub(crate) fn confirm(&self) {
-        self.with(|inner| inner.confirmed = true);
+        self.confirm_at(Instant::now());
+    }
+
+    fn confirm_at(&self, now: Instant) {
+        let first = Look {
+            at: now + FIRST_LOOK,
+            pause: FIRST_LOOK,
+        };
+        self.with(|inner| *inner.look.get_or_insert(first));
     }
 
     pub(crate) fn is_confirmed(&self) -> bool {
-        self.with(|inner| inner.confirmed)
+        self.with(|inner| inner.look.is_some())
+    }
+
+    /// Returns whether it is time to look the task up; if so, sets the next time.
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        self.with(|inner| {
+            let Some(look) = inner.look.as_mut().filter(|look| look.at <= now) else {
+                return false;
+            };
+            look.pause = (2 * look.pause).min(LONGEST_LOOK);
+            look.at = now + look.pause;
+            true
+        })
     }
 
     /// Keeps the first outcome and wakes everybody who waits.
@@ -130,4 +162,26 @@ pub(crate) fn wait_for_any<R>(
         slots[at].forget(&waker);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slot;
+    use crate::id::TaskId;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_task_is_looked_up_after_a_while_and_then_ever_more_rarely() {
+        let (slot, begun) = (Slot::new(TaskId::random()), Instant::now());
+        assert!(!slot.is_overdue(begun + Duration::from_secs(60)));
+        slot.confirm_at(begun);
+        let looks = |slot: &Slot| {
+            let seconds = 0..600;
+            let due = seconds.filter(|s| slot.is_overdue(begun + Duration::from_secs(*s)));
+            due.collect::<Vec<_>>()
+        };
+        assert_eq!(looks(&slot), [15, 45, 105, 225, 345, 465, 585]);
+        slot.confirm_at(begun);
+        assert_eq!(looks(&slot), [0; 0], "confirming again changes nothing");
+    }
 }

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use support::server::RedisServer;
 use support::tasks::{Add, BOARD, Gated, Note};
 use support::{LONG, eventually};
-use windlass_remote::engine::{Engine, EngineError, RedisEngine};
+use windlass_remote::engine::{Engine, EngineError, Overlap, RedisEngine, TaskState};
 use windlass_remote::{
-    QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError,
-    TaskExecutorService,
+    QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, Schedule, TaskCx,
+    TaskError, TaskExecutorService, TaskId, TaskOptions,
 };
 
 /// Takes a while, so that many are under way when something ends.
@@ -225,6 +225,64 @@ fn a_cut_network_loses_no_task_and_hangs_nobody() {
 }
 
 #[test]
+fn a_silent_network_loses_no_task_and_hangs_nobody() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let proxy = proxy::Proxy::start(server.port);
+    let through = RedisEngine::builder(&proxy.url())
+        .call_timeout(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    let worker = worker(&through, 8);
+    let executor = RemoteExecutor::new(through.clone());
+    let direct = server.engine();
+    expect_all(&executor, &direct, 400, || {
+        for n in 1..=2 {
+            eventually("some are done", || {
+                direct.stats(&queue()).unwrap().done > n * 50
+            });
+            let before = worker.stats().engine_errors;
+            proxy.freeze();
+            let silent = through.stats(&queue());
+            assert!(
+                matches!(silent, Err(EngineError::Unavailable(_))),
+                "{silent:?}"
+            );
+            eventually("the worker notices", || {
+                worker.stats().engine_errors > before
+            });
+            proxy.thaw();
+        }
+    });
+    assert!(!worker.is_terminated());
+}
+
+/// The thread that talks to the engine waits for an answer all the time, longer than this test does.
+#[test]
+fn a_run_limit_ends_a_run_while_the_network_is_silent() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let proxy = proxy::Proxy::start(server.port);
+    let through = RedisEngine::builder(&proxy.url())
+        .call_timeout(4 * LONG)
+        .build()
+        .unwrap();
+    let _worker = worker(&through, 1);
+    let limit = TaskOptions::default().run_timeout(Duration::from_secs(1));
+    let task = Gated::new("silent");
+    let executor = RemoteExecutor::new(server.engine());
+    let future = executor.submit_with(TaskId::random(), task, limit, Duration::ZERO);
+    eventually("it runs", || BOARD.starts("silent").len() == 1);
+    proxy.freeze();
+    eventually("it is told to stop", || {
+        BOARD.starts("stopped:silent").len() == 1
+    });
+    assert!(!future.unwrap().is_done(), "no report came through");
+}
+
+#[test]
 fn a_slow_link_delays_and_loses_nothing() {
     let Some(server) = RedisServer::start(&[]) else {
         return;
@@ -338,6 +396,12 @@ fn a_backlog_is_worked_off_by_one_worker() {
     assert_eq!(engine.stats(&queue()).unwrap().done, count as u64);
 }
 
+/// How long a worker has nothing to do: the seconds of `WINDLASS_IDLE`, or 1.2.
+fn idle_time() -> Duration {
+    let seconds = std::env::var("WINDLASS_IDLE").map(|seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds.unwrap_or(1.2))
+}
+
 #[test]
 fn an_idle_worker_takes_what_comes() {
     let Some(server) = RedisServer::start(&[]) else {
@@ -347,8 +411,8 @@ fn an_idle_worker_takes_what_comes() {
     let worker = worker(&engine, 1);
     let executor = RemoteExecutor::new(engine);
     for n in 0..3 {
-        // Longer than a fetch waits, and than a reply is waited for.
-        windlass::interrupt::sleep(Duration::from_millis(1_200)).unwrap();
+        // Longer than a fetch waits, and than a reply is waited for; `WINDLASS_IDLE=600` is ten minutes.
+        windlass::interrupt::sleep(idle_time()).unwrap();
         assert_eq!(
             executor.submit_task(Add(n, 1)).unwrap().get_timeout(LONG),
             Ok(n + 1)
@@ -358,33 +422,54 @@ fn an_idle_worker_takes_what_comes() {
 }
 
 /// The rights of the guide, and no others.
-const ACL: &str = "~wl:* resetchannels -@all +eval +evalsha +script|load +get +hset +hget +hmget +hgetall \
+const ACL: &str = "~wl:* resetchannels &wl:* -@all +hello +eval +evalsha +script|load +mget +mset +hset +hget +hmget +hgetall \
     +hvals +hdel +hincrby +exists +del +pexpire +set +sadd +srem +smembers +zadd +zrem +zrange +zrevrange \
-    +zrangebyscore +zcard +rpush +lpop +xadd +xack +xdel +xread +xreadgroup +xrange +xrevrange +xpending +xclaim \
-    +xgroup|create +xgroup|delconsumer +time +info +ping +multi +exec";
+    +zrangebyscore +zcard +zscore +rpush +lpop +xadd +xack +xdel +xtrim +xread +xreadgroup +xrange +xrevrange +xpending +xclaim \
+    +xgroup|create +xgroup|delconsumer +publish +subscribe +pubsub|numsub +scan +getrange +time +info +ping +multi +exec \
+    +wait";
 
-#[test]
-fn a_user_with_just_the_documented_rights_can_do_everything() {
-    let Some(server) = RedisServer::start(&[]) else {
-        return;
-    };
-    let mut words = vec!["ACL", "SETUSER", "windlass", "on", ">s3cret"];
-    words.extend(ACL.split_whitespace());
-    server.command(&words).unwrap();
-    let address = format!("redis://windlass:s3cret@127.0.0.1:{}/", server.port);
-    let engine = RedisEngine::connect(&address).unwrap();
-    let worker = worker(&engine, 2);
+/// Keeps a checkpoint, fails, and goes on from there.
+#[derive(Serialize, Deserialize)]
+struct Steps;
+
+impl RemoteTask for Steps {
+    const NAME: &'static str = "test.steps";
+    type Output = u8;
+
+    fn run(self, cx: &TaskCx) -> Result<u8, TaskError> {
+        let step = cx.last_checkpoint()?.map_or(0, |kept| kept[0]) + 1;
+        cx.checkpoint(&[step])?;
+        if step == 1 {
+            return Err(TaskError::new("again").retry_after(Duration::ZERO));
+        }
+        Ok(step)
+    }
+
+    fn options() -> TaskOptions {
+        TaskOptions::default().max_attempts(2)
+    }
+}
+
+/// Does what clients and workers do, through an engine that waits for a replica.
+fn do_everything(engine: &RedisEngine) {
+    let worker = RemoteWorker::builder(engine.clone())
+        .pool(windlass::executors::fixed_thread_pool(4).unwrap())
+        .lease(Duration::from_secs(2))
+        .heartbeat(Duration::from_millis(50), Duration::from_secs(1))
+        .unknown_tasks(Duration::from_millis(10), Duration::from_millis(20))
+        .register::<Add>()
+        .register::<Gated>()
+        .register::<Steps>();
+    let worker = worker.start().unwrap();
     let executor = RemoteExecutor::new(engine.clone());
+    let add = |a, b| executor.submit_task(Add(a, b)).unwrap().get_timeout(LONG);
+    assert_eq!(add(1, 2), Ok(3));
+    let delayed = executor.schedule(Duration::from_millis(5), Add(2, 2));
+    assert_eq!(delayed.unwrap().get_timeout(LONG), Ok(4));
     assert_eq!(
-        executor.submit_task(Add(1, 2)).unwrap().get_timeout(LONG),
-        Ok(3)
-    );
-    assert_eq!(
-        executor
-            .schedule(Duration::from_millis(5), Add(2, 2))
-            .unwrap()
-            .get_timeout(LONG),
-        Ok(4)
+        executor.submit_task(Steps).unwrap().get_timeout(LONG),
+        Ok(2),
+        "a checkpoint is kept and read"
     );
     let gated = executor.submit_task(Gated::new("acl")).unwrap();
     eventually("it runs", || BOARD.starts("acl").len() == 1);
@@ -393,22 +478,62 @@ fn a_user_with_just_the_documented_rights_can_do_everything() {
     admin.pause().unwrap();
     admin.resume().unwrap();
     admin.limit_concurrency("test.add", Some(1)).unwrap();
-    assert_eq!(
-        executor.submit_task(Add(3, 3)).unwrap().get_timeout(LONG),
-        Ok(6)
-    );
+    assert_eq!(add(3, 3), Ok(6));
+    admin
+        .limit_rate("test.add", Duration::from_millis(5), 1)
+        .unwrap();
+    let many = executor.invoke_all((0..4).map(|n| Add(n, n)).collect());
+    assert_eq!(many.unwrap()[3].get(), Ok(6), "parked and delayed");
+
+    // Nobody knows the type, so it becomes a dead letter.
+    let dead = executor.submit_task(Slow(1)).unwrap();
+    assert!(dead.get_timeout(LONG).is_err());
+    let letter = admin.dead_letters(0, 10).unwrap().pop().unwrap();
+    let revived = admin.retry_dead(std::slice::from_ref(&letter.id));
+    assert_eq!(revived.unwrap(), 1);
+    eventually("it is dead again", || admin.stats().unwrap().dead == 2);
+    assert_eq!(admin.drop_dead(&[letter.id]).unwrap(), 1);
+
+    let pause = Duration::from_millis(10);
+    let rate = Schedule::at_fixed_rate(pause, pause).overlap(Overlap::Queue);
+    let task = Gated::new("acl-schedule");
+    let queued = executor.schedule_named("queued", &rate, task).unwrap();
+    eventually("it runs", || BOARD.starts("acl-schedule").len() == 1);
+    BOARD.open("acl-schedule");
+    eventually("those that waited run", || {
+        BOARD.starts("acl-schedule").len() >= 3
+    });
+    assert_eq!(admin.schedules().unwrap().len(), 1);
+    assert!(queued.cancel().unwrap());
     let hour = Duration::from_secs(3600);
-    assert!(
-        executor
-            .schedule_at_fixed_rate("s", hour, hour, Note("s".into()))
-            .unwrap()
-            .cancel()
-            .unwrap()
-    );
-    assert!(admin.stats().is_ok() && admin.workers().is_ok() && admin.queues().is_ok());
-    assert!(admin.dead_letters(0, 10).is_ok() && admin.schedules().is_ok());
-    assert!(worker.shutdown(LONG));
+    let hourly = executor.schedule_at_fixed_rate("hourly", hour, hour, Note("acl-note".into()));
+    assert!(hourly.unwrap().cancel().unwrap());
+    assert!(admin.workers().is_ok() && admin.queues().is_ok());
+    assert!(admin.list(&[TaskState::Done], None, 10).is_ok());
+    let stuck = executor.submit_task(Gated::new("acl-leave")).unwrap();
+    eventually("it runs", || BOARD.starts("acl-leave").len() == 1);
+    assert!(!worker.shutdown(Duration::from_millis(1)));
+    assert!(stuck.cancel().unwrap(), "given back, and so not started");
     assert_eq!(worker.stats().last_engine_error, None);
+}
+
+#[test]
+fn a_user_with_just_the_documented_rights_can_do_everything() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let port = server.port.to_string();
+    let _replica = RedisServer::start(&["--replicaof", "127.0.0.1", &port]);
+    let mut words = vec!["ACL", "SETUSER", "windlass", "on", ">s3cret"];
+    words.extend(ACL.split_whitespace());
+    server.command(&words).unwrap();
+    let address = format!("redis://windlass:s3cret@127.0.0.1:{}/", server.port);
+    let engine = RedisEngine::builder(&address).replicas(1, Duration::from_secs(2));
+    do_everything(&engine.connect().unwrap());
+    let guide = include_str!("../../../docs/guide/remote.md");
+    for right in ACL.split_whitespace() {
+        assert!(guide.contains(right), "the guide does not name {right}");
+    }
     let mut foreign = redis::Client::open(address.as_str())
         .unwrap()
         .get_connection()
@@ -457,6 +582,12 @@ fn a_server_is_checked() {
     };
     let report = server.engine().check().unwrap();
     assert_eq!(report.warnings.len(), 2, "{report:?}");
+    server
+        .command(&["CONFIG", "SET", "appendfsync", "no"])
+        .unwrap();
+    let report = server.engine().check().unwrap();
+    assert_eq!(report.fsync.as_deref(), Some("no"));
+    assert_eq!(report.warnings.len(), 3, "{report:?}");
 }
 
 #[test]
@@ -496,7 +627,7 @@ fn tasks_go_through_tls() {
         .stderr(Stdio::null())
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: openssl is not installed (package openssl)");
+        support::say_skipped("tasks through TLS", "Debian's package openssl");
         return;
     }
     let port = support::server::free_port().to_string();

@@ -2,6 +2,8 @@
 #![cfg(feature = "redis")]
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+#[path = "redis_operations/handover.rs"]
+mod handover;
 #[path = "support/mod.rs"]
 mod support;
 
@@ -11,7 +13,10 @@ use std::time::Duration;
 use support::server::{RedisServer, end};
 use support::tasks::{Add, BOARD, Gated, Note};
 use support::{LONG, eventually};
-use windlass_remote::engine::{Engine, EngineError, EnginePolicy, RedisEngine};
+use windlass_remote::engine::{
+    Delivery, Engine, EngineError, EnginePolicy, FetchRequest, NewTask, RedisEngine, Report,
+    Reported, Verdict,
+};
 use windlass_remote::{
     Codec, QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, TaskCx, TaskError,
     TaskExecutorService,
@@ -36,6 +41,33 @@ fn queue() -> QueueName {
 fn command(server: &RedisServer, words: &[&str]) -> redis::RedisResult<redis::Value> {
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
     redis::cmd(words[0]).arg(&words[1..]).query(&mut connection)
+}
+
+/// Returns how many scripts a server has run.
+fn scripts_run(server: &RedisServer) -> u64 {
+    let info = command(server, &["INFO", "commandstats"]).unwrap();
+    let info: String = redis::from_redis_value(info).unwrap();
+    let calls = |line: &str| {
+        let calls = line.strip_prefix("cmdstat_evalsha:calls=")?;
+        calls.split(',').next()?.parse().ok()
+    };
+    info.lines().find_map(calls).unwrap_or(0)
+}
+
+#[test]
+fn what_is_unfinished_at_a_limit_is_cancelled_in_few_round_trips() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let executor = RemoteExecutor::new(server.engine());
+    let tasks = (0..1_000).map(|n| Add(n, 1)).collect();
+    let before = scripts_run(&server);
+    let futures = executor
+        .invoke_all_timeout(tasks, Duration::from_millis(1))
+        .unwrap();
+    assert!(futures.iter().all(|future| future.is_cancelled()));
+    let calls = scripts_run(&server) - before;
+    assert!(calls <= 12, "five to submit, five to cancel, but {calls}");
 }
 
 /// Starts a replica of a server, and waits until it has all its data.
@@ -160,7 +192,7 @@ impl SmallDisk {
             .status()
             .is_ok_and(|status| status.success());
         if !mounted {
-            eprintln!("skipped: a file system cannot be mounted here (needs root)");
+            support::say_skipped("a full disk", "the right to mount one");
         }
         mounted.then(|| Self(folder.into()))
     }
@@ -275,7 +307,7 @@ fn workers_whose_clocks_differ_by_hours_agree() {
     };
     let engine = server.engine();
     let Some(library) = clock_library() else {
-        eprintln!("skipped: libfaketime is not installed (package libfaketime)");
+        support::say_skipped("a clock that is wrong", "Debian's package libfaketime");
         return;
     };
     let _clocks = ["+2h", "-2h"].map(|shift| WrongClock::start(&library, &server.url(), shift));
@@ -344,23 +376,6 @@ fn every_format_goes_through_a_server() {
     }
 }
 
-#[cfg(feature = "cron")]
-#[test]
-fn a_cron_schedule_runs_on_a_server() {
-    let Some(server) = RedisServer::start(&[]) else {
-        return;
-    };
-    let engine = server.engine();
-    let _worker = worker(&engine, 1);
-    let executor = RemoteExecutor::new(engine);
-    let every_second = windlass_remote::Schedule::cron("* * * * * *", "UTC").unwrap();
-    let handle = executor
-        .schedule_named("each-second", &every_second, Note("cron".into()))
-        .unwrap();
-    eventually("it runs twice", || BOARD.starts("cron").len() >= 2);
-    assert!(handle.cancel().unwrap());
-}
-
 /// Keeps how far it came, and fails until it has come three steps.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Steps;
@@ -400,11 +415,82 @@ fn a_checkpoint_of_a_signed_task_is_signed() {
     let executor = RemoteExecutor::builder(server.engine()).signing_key(key());
     let executor = executor.build().unwrap();
     let future = executor.submit_task(Steps).unwrap();
-    let record = format!("wl:{{default}}:t:{}", future.id());
-    command(&server, &["HSET", &record, "c", "\u{1}\u{1}\0\u{2}"]).unwrap();
+    let beside = format!("wl:{{default}}:e:{}", future.id());
+    command(&server, &["HSET", &beside, "c", "\u{1}\u{1}\0\u{2}"]).unwrap();
     let _worker = start(&server);
     let error = future.get_timeout(LONG).unwrap_err();
     assert!(error.to_string().contains("checkpoint"), "{error}");
     let future = executor.submit_task(Steps).unwrap();
     assert_eq!(future.get_timeout(LONG), Ok(3));
+}
+
+/// Submits tasks of these numbers, starts them, and returns their deliveries.
+fn started(engine: &RedisEngine, numbers: std::ops::Range<u32>) -> Vec<Delivery> {
+    let task = |n: u32| NewTask {
+        id: format!("n{n}").parse().unwrap(),
+        name: "test.add".into(),
+        version: 1,
+        payload: Vec::new(),
+        options: windlass_remote::TaskOptions::default(),
+        delay: Duration::ZERO,
+        reply_to: None,
+    };
+    let count = numbers.len();
+    let tasks: Vec<_> = numbers.map(task).collect();
+    engine.submit(&queue(), &tasks).unwrap();
+    fetched(engine, count)
+}
+
+fn fetched(engine: &RedisEngine, count: usize) -> Vec<Delivery> {
+    let mut feed = engine.tasks(&queue(), "w").unwrap();
+    let fetched = feed.fetch(&FetchRequest {
+        count,
+        wait: LONG,
+        lease: LONG,
+        first: windlass_remote::Priority::Normal,
+    });
+    let deliveries = fetched.unwrap().deliveries;
+    assert_eq!(deliveries.len(), count);
+    deliveries
+}
+
+fn report_done(engine: &RedisEngine, deliveries: &[Delivery]) {
+    let report = |delivery: &Delivery| Report {
+        lease: delivery.lease.clone(),
+        verdict: Verdict::Done(vec![1]),
+    };
+    let reports: Vec<_> = deliveries.iter().map(report).collect();
+    let answers = engine.report(&queue(), &reports).unwrap();
+    assert!(answers.iter().all(|a| *a == Reported::Accepted));
+}
+
+#[test]
+fn entries_of_ended_tasks_leave_their_stream_and_no_others() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let length = || command(&server, &["XLEN", "wl:{default}:r1"]).unwrap();
+    let mut held = started(&engine, 0..200);
+    let (first, last) = (held.remove(0), held.split_off(150));
+    report_done(&engine, &held);
+    // Those that are pending are still there for others.
+    engine.leave(&queue(), "w").unwrap();
+    let held = fetched(&engine, 1 + last.len());
+    assert_eq!(held[0].lease.id, first.lease.id);
+    let waiting = started(&engine, 200..400);
+    report_done(&engine, &waiting[100..]);
+    report_done(&engine, &held);
+    report_done(&engine, &waiting[..100]);
+    for n in 2..12 {
+        report_done(&engine, &started(&engine, n * 200..(n + 1) * 200));
+    }
+    let left = length();
+    assert!(matches!(left, redis::Value::Int(0..=300)), "{left:?}");
+    let stats = engine.stats(&queue()).unwrap();
+    assert_eq!((stats.done, stats.ready, stats.running), (2_400, 0, 0));
+    assert_eq!(stats.stale, 0);
+    // What stays of them is not delivered again.
+    let one = started(&engine, 3_000..3_001);
+    assert_eq!(one[0].lease.id.as_str(), "n3000");
 }

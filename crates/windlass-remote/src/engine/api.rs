@@ -1,9 +1,10 @@
 //! What every engine does: a few atomic transitions on batches.
 
 use super::{
-    Beat, CancelMode, Cancelled, Control, DeadAction, EngineError, FetchRequest, Fetched, Fire,
-    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, Reply, Report, Reported,
-    ScheduleRecord, Submitted, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Backlog, Beat, CancelMode, Cancelled, Control, DeadAction, Delivery, EngineError,
+    EngineFigures, FetchRequest, Fetched, Fire, Lease, NewTask, QueuePatch, QueueStats,
+    QueueStatus, Renewed, Reply, Report, Reported, ScheduleRecord, Submitted, TaskPage, TaskRecord,
+    TaskState, Tick, TypeLimit, WorkerRecord,
 };
 use crate::id::{QueueName, TaskId};
 use std::fmt;
@@ -57,7 +58,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Vec<Cancelled>, EngineError>;
 
     /// Returns the records of tasks. Those without an outcome are watched by `watcher` from now on: it hears of their
-    /// outcome. Record and watch are one transition, so no outcome falls between the two.
+    /// outcome. Record and watch are one transition, so no outcome falls between the two. A watcher gets no payloads.
     ///
     /// # Errors
     ///
@@ -101,7 +102,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Option<Vec<u8>>, EngineError>;
 
     /// Forgets a worker that ends in good order. Its deliveries, if any are left, are ready for others at once,
-    /// and that does not count as a vanished worker.
+    /// and that does not count as a vanished worker; those of [at-most-once](crate::TaskOptions::at_most_once) tasks fail.
     ///
     /// # Errors
     ///
@@ -194,6 +195,23 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     /// If the engine does not answer.
     fn stats(&self, queue: &QueueName) -> Result<QueueStats, EngineError>;
 
+    /// Returns what waits at each priority, the highest first. Empty if the engine does not know, which is what it says
+    /// unless it has this method.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer.
+    fn backlog(&self, queue: &QueueName) -> Result<Vec<Backlog>, EngineError> {
+        let _ = queue;
+        Ok(Vec::new())
+    }
+
+    /// Returns what was measured of the calls in this process: a [`MeasuredEngine`](super::MeasuredEngine) does that, the
+    /// others return `None`.
+    fn figures(&self) -> Option<EngineFigures> {
+        None
+    }
+
     /// Returns the workers that gave a sign of life and did not leave, dead ones until they are forgotten.
     ///
     /// # Errors
@@ -214,6 +232,24 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the engine does not answer.
     fn limit(&self, queue: &QueueName, name: &str, limit: TypeLimit) -> Result<(), EngineError>;
+
+    /// Returns the ids of tasks that there is a record of, a page at a time and in no particular order. Looks at about `count` records
+    /// (1 to [`MAX_PAGE`](super::MAX_PAGE)) from where `after` says, the [`next`](TaskPage::next) of the page before, and
+    /// returns those in one of `states`; in any, if none is named. So a page can be empty and not be the last.
+    ///
+    /// A task that is there from the first page to the last, in one of the states all the time, is on one of them. One that comes,
+    /// changes or is forgotten meanwhile may be, and an id may be on two pages.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer, or `after` is not from a page of this engine.
+    fn list(
+        &self,
+        queue: &QueueName,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError>;
 
     /// Returns dead letters, the latest first: `count` of them, at most [`MAX_BATCH`](super::MAX_BATCH), after the
     /// first `skip`.
@@ -252,6 +288,15 @@ pub trait TaskFeed: Send {
     ///
     /// If the engine does not answer. The next call connects again.
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError>;
+
+    /// Ends the way: nothing is started for it any more. Returns what was started and not fetched yet, to be given back.
+    ///
+    /// # Errors
+    ///
+    /// If the engine does not answer. The leases of what was started end.
+    fn close(&mut self) -> Result<Vec<Delivery>, EngineError> {
+        Ok(Vec::new())
+    }
 }
 
 /// A client's way to outcomes.

@@ -18,6 +18,14 @@ pub enum EngineError {
     Denied(String),
     /// It answered something that this build does not understand, or refused a setting.
     Protocol(String),
+    /// Its tables are of another release. Those of an older one are brought up to date by `PostgresEngine::migrate`, those of a later one are left
+    /// alone.
+    Version {
+        /// The version of the tables.
+        found: i32,
+        /// The version that this build knows.
+        known: i32,
+    },
 }
 
 impl EngineError {
@@ -35,6 +43,18 @@ impl fmt::Display for EngineError {
             Self::ReadOnly(message) => ("the engine takes no writes", message),
             Self::Denied(message) => ("the engine denied access", message),
             Self::Protocol(message) => ("the engine gave an unexpected answer", message),
+            Self::Version { found, known } if found < known => {
+                return write!(
+                    f,
+                    "the tables have version {found}, this build needs {known}: migrate them"
+                );
+            }
+            Self::Version { found, known } => {
+                return write!(
+                    f,
+                    "the tables have version {found}, of a later release than this build, which knows {known}"
+                );
+            }
         };
         write!(f, "{what}: {message}")
     }

@@ -5,8 +5,11 @@
 
 mod api;
 mod error;
+mod figures;
+mod measured;
 mod memory;
 mod model;
+mod page;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod queue_model;
@@ -16,17 +19,20 @@ mod shared;
 
 pub use api::{ControlFeed, Engine, ReplyFeed, TaskFeed};
 pub use error::EngineError;
+pub use figures::{Distribution, EngineFigures, OperationFigures, QueueFigures};
+pub use measured::MeasuredEngine;
 pub use memory::MemoryEngine;
 pub use model::{
     Beat, CancelMode, Cancelled, Control, Delivery, FetchRequest, Fetched, Lease, MAX_BATCH,
     NewTask, Outcome, Refusal, Renewed, Reply, Report, Reported, Submitted, TaskRecord, TaskState,
     Verdict,
 };
+pub use page::{MAX_PAGE, TaskPage};
 #[cfg(feature = "postgres")]
 pub use postgres::{InTransaction, PostgresEngine, PostgresEngineBuilder, PostgresReport};
 pub use queue_model::{
-    DeadAction, Due, Fire, Overlap, QueuePatch, QueueStats, QueueStatus, ScheduleRecord, Tick,
-    TypeLimit, WorkerRecord,
+    Backlog, DeadAction, Due, Fire, Overlap, QueuePatch, QueueStats, QueueStatus, ScheduleRecord,
+    Tick, TypeLimit, WorkerRecord,
 };
 #[cfg(feature = "redis")]
 pub use redis::{EnginePolicy, RedisEngine, RedisEngineBuilder, RedisReport};

@@ -56,6 +56,19 @@ pub struct QueueStats {
     pub dead_letters: u64,
 }
 
+/// What waits for a worker at one priority, at one moment.
+///
+/// It is read from the list of that priority. So a task that was cancelled counts until a worker passes over it, and one
+/// that waits for a limit of its type does not; [`QueueStats::ready`] is exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Backlog {
+    /// How many tasks wait.
+    pub ready: u64,
+    /// How long the first of them has been ready; `None` if there is none, or only cancelled ones are near the front.
+    pub oldest: Option<Duration>,
+}
+
 /// The settings of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,9 +1,10 @@
 //! An engine behind an [`Arc`], for programs that choose theirs when they start.
 
 use super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Engine, EngineError, Fire, Lease,
-    NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
-    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Backlog, Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Engine, EngineError,
+    EngineFigures, Fire, Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed,
+    Report, Reported, ScheduleRecord, Submitted, TaskFeed, TaskPage, TaskRecord, TaskState, Tick,
+    TypeLimit, WorkerRecord,
 };
 use crate::id::{QueueName, TaskId};
 use std::sync::Arc;
@@ -126,6 +127,14 @@ impl<E: Engine + ?Sized> Engine for Arc<E> {
         (**self).stats(queue)
     }
 
+    fn backlog(&self, queue: &QueueName) -> Result<Vec<Backlog>, EngineError> {
+        (**self).backlog(queue)
+    }
+
+    fn figures(&self) -> Option<EngineFigures> {
+        (**self).figures()
+    }
+
     fn workers(&self, queue: &QueueName) -> Result<Vec<WorkerRecord>, EngineError> {
         (**self).workers(queue)
     }
@@ -136,6 +145,16 @@ impl<E: Engine + ?Sized> Engine for Arc<E> {
 
     fn limit(&self, queue: &QueueName, name: &str, limit: TypeLimit) -> Result<(), EngineError> {
         (**self).limit(queue, name, limit)
+    }
+
+    fn list(
+        &self,
+        queue: &QueueName,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError> {
+        (**self).list(queue, states, after, count)
     }
 
     fn dead_letters(

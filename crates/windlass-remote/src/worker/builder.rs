@@ -2,7 +2,7 @@
 
 use super::registry::{RegisterError, Registry};
 use super::shared::{Parts, Shared, Times};
-use super::{RemoteWorker, fetcher, keeper, reporter};
+use super::{RemoteWorker, fetcher, keeper, reporter, run_limits};
 use crate::codec::Codec;
 use crate::context::States;
 use crate::engine::{Engine, WorkerRecord};
@@ -13,6 +13,7 @@ use crate::wire::Wire;
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use windlass::ThreadPoolExecutor;
 
@@ -220,17 +221,28 @@ impl RemoteWorkerBuilder {
         let worker = RemoteWorker {
             shared: Shared::new(parts),
         };
-        // If a thread cannot be started, dropping the worker ends those that were.
-        spawn("windlass-keep", &worker.shared, |shared| {
-            keeper::run(&shared);
-        })?;
-        spawn("windlass-report", &worker.shared, |shared| {
-            reporter::run(&shared);
-        })?;
-        spawn("windlass-fetch", &worker.shared, |shared| {
-            fetcher::run(&shared);
+        worker.start_threads().inspect_err(|_| {
+            // Dropping the worker ends the threads that were started, once nobody can bring tasks.
+            worker.shared.fetching.store(false, Ordering::SeqCst);
         })?;
         Ok(worker)
+    }
+}
+
+impl RemoteWorker {
+    fn start_threads(&self) -> Result<(), StartError> {
+        spawn("windlass-keep", &self.shared, |shared| {
+            keeper::run(&shared);
+        })?;
+        spawn("windlass-report", &self.shared, |shared| {
+            reporter::run(&shared);
+        })?;
+        spawn("windlass-limit", &self.shared, |shared| {
+            run_limits::run(&shared);
+        })?;
+        spawn("windlass-fetch", &self.shared, |shared| {
+            fetcher::run(&shared);
+        })
     }
 }
 

@@ -70,7 +70,8 @@ impl RemoteWorker {
     }
 
     /// Fetches nothing more and waits for what runs, no longer than `grace`; then tells what still runs to stop and
-    /// gives it back to the queue, for others at once. Returns whether everything had ended in time.
+    /// gives it back to the queue, for others at once; [at-most-once](crate::TaskOptions::at_most_once) tasks fail. Returns whether
+    /// everything had ended in time.
     pub fn shutdown(&self, grace: Duration) -> bool {
         self.shared.life.advance(Stage::Draining);
         let in_time = self.shared.life.wait_ended(grace);

@@ -1,15 +1,12 @@
 //! Keeps a worker's place in the queue, and the queue's clock going.
 
-use super::registry::failed;
 use super::shared::{Shared, Stage};
 use crate::engine::{
-    Beat, Control, ControlFeed, EngineError, Lease, MAX_BATCH, Renewed, Report, Tick, WorkerRecord,
+    Beat, Control, ControlFeed, EngineError, Lease, MAX_BATCH, Renewed, Tick, WorkerRecord,
 };
-use crate::failure::{Failure, FailureKind};
 use crate::id::TaskId;
 use crate::pace::Backoff;
 use crate::schedule;
-use crate::task::RetryHint;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use windlass::ExecutorService;
@@ -40,7 +37,6 @@ pub(super) fn run(shared: &Shared) {
     };
     let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(500));
     loop {
-        keeper.stop_overdue();
         let stage = shared.life.stage();
         if stage == Stage::Leaving || (stage == Stage::Draining && shared.is_idle()) {
             keeper.leave();
@@ -87,11 +83,7 @@ impl Keeper<'_> {
     /// Returns how long there is nothing to do.
     fn wait(&self) -> Duration {
         let working = self.shared.life.stage() == Stage::Working;
-        let deadline = self
-            .shared
-            .with_running(|running| running.values().filter_map(|r| r.deadline).min());
         let next = self.next_beat.min(self.next_tick);
-        let next = deadline.map_or(next, |deadline| deadline.min(next));
         let longest = if working { IDLE_STEP } else { STEP };
         next.saturating_duration_since(Instant::now())
             .clamp(Duration::from_millis(1), longest)
@@ -101,7 +93,7 @@ impl Keeper<'_> {
         let shared = self.shared;
         let mut leases = Vec::new();
         if now >= self.next_renewal {
-            leases = shared.running_leases();
+            leases = shared.leases();
         }
         let busy = shared.with_running(|running| running.len()) as u32;
         let tasks = shared.registry.list();
@@ -175,36 +167,10 @@ impl Keeper<'_> {
 
     fn stop(&self, id: &TaskId) {
         let stops: Vec<_> = self.shared.with_running(|running| {
-            let mine = running.values().filter(|r| r.delivery.lease.id == *id);
+            let mine = running.values().filter(|r| r.lease.id == *id);
             mine.map(|r| r.stop.clone()).collect()
         });
         stops.iter().for_each(|stop| stop.raise());
-    }
-
-    /// Ends the runs that take too long: the report goes out now, and what the run returns later is stale.
-    fn stop_overdue(&self) {
-        let now = Instant::now();
-        let overdue: Vec<_> = self.shared.with_running(|running| {
-            let overdue = running
-                .values_mut()
-                .filter(|r| r.deadline.is_some_and(|at| at <= now));
-            overdue
-                .map(|r| {
-                    r.deadline = None;
-                    (r.delivery.clone(), r.stop.clone())
-                })
-                .collect()
-        });
-        for (delivery, stop) in overdue {
-            let limit = delivery.options.run_timeout.unwrap_or_default();
-            let failure = Failure::new(FailureKind::RunTimeout, format!("{limit:?}"));
-            let verdict = failed(&delivery, failure, RetryHint::ByOptions);
-            self.shared.outbox.push(Report {
-                lease: delivery.lease,
-                verdict,
-            });
-            stop.raise();
-        }
     }
 
     /// Gives back what still runs, and ends the worker. If the engine is away, its leases end by themselves.
@@ -222,6 +188,7 @@ impl Keeper<'_> {
             self.shared.counts.engine_failed(error);
         }
         self.shared.life.advance(Stage::Ended);
+        self.shared.limits.end();
         // Only now: what a task returns because it was told to stop is no outcome of it, and is stale by now.
         let stops: Vec<_> = self
             .shared

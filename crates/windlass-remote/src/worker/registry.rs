@@ -4,6 +4,7 @@ use crate::context::TaskCx;
 use crate::engine::{Delivery, Verdict};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{InvalidName, check_name};
+use crate::options::TaskOptions;
 use crate::task::{RemoteTask, RetryHint};
 use crate::wire::{OpenError, Wire};
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ impl<T: RemoteTask> Handler for Typed<T> {
     }
 
     fn run(&self, delivery: &Delivery, cx: &TaskCx, wire: &Wire) -> Option<Verdict> {
+        let options = &delivery.options;
         // `upgrade`, the impls of serde and `run` are the user's; a panic in any of them ends this attempt only.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let task: T = match wire.open_task(&cx.id, delivery.version, &delivery.payload) {
@@ -40,14 +42,19 @@ impl<T: RemoteTask> Handler for Typed<T> {
                 },
                 Err(error) => {
                     let failure = Failure::new(FailureKind::Task, error.message());
-                    failed(delivery, failure, error.hint())
+                    failed(options, delivery.failures, failure, error.hint())
                 }
             };
             Some(verdict)
         }));
         outcome.unwrap_or_else(|panic| {
             let failure = Failure::new(FailureKind::Panic, panic_message(&*panic));
-            Some(failed(delivery, failure, RetryHint::ByOptions))
+            Some(failed(
+                options,
+                delivery.failures,
+                failure,
+                RetryHint::ByOptions,
+            ))
         })
     }
 }
@@ -59,13 +66,18 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// Decides whether a failed attempt is followed by another.
-pub(crate) fn failed(delivery: &Delivery, failure: Failure, hint: RetryHint) -> Verdict {
-    let failures = delivery.failures + 1;
+pub(crate) fn failed(
+    options: &TaskOptions,
+    failures_before: u32,
+    failure: Failure,
+    hint: RetryHint,
+) -> Verdict {
+    let failures = failures_before + 1;
     match hint {
-        _ if failures >= delivery.options.max_attempts => Verdict::Failed(failure),
+        _ if failures >= options.max_attempts => Verdict::Failed(failure),
         RetryHint::Never => Verdict::Failed(failure),
         RetryHint::After(delay) => Verdict::Retry(failure, delay),
-        RetryHint::ByOptions => Verdict::Retry(failure, delivery.options.pause_after(failures)),
+        RetryHint::ByOptions => Verdict::Retry(failure, options.pause_after(failures)),
     }
 }
 

@@ -18,14 +18,15 @@ pub(super) fn hand_over(shared: &Arc<Shared>, delivery: Delivery) {
         .run_timeout
         .and_then(|limit| Instant::now().checked_add(limit));
     let running = Running {
-        delivery: delivery.clone(),
+        lease: delivery.lease.clone(),
+        options: delivery.options,
+        failures: delivery.failures,
         stop: Arc::clone(&stop),
         deadline,
     };
     shared.with_running(|all| all.insert(key, running));
-    if deadline.is_some() {
-        // The keeper has to wake up for it.
-        shared.life.nudge();
+    if let Some(at) = deadline {
+        shared.limits.add(at);
     }
     shared.room.take();
     let place = Place {
@@ -124,7 +125,7 @@ impl Place {
         };
         self.shared.with_running(|all| all.remove(&key));
         if let Some(report) = mine {
-            self.shared.send_reports(report);
+            self.shared.send_reports(&report);
         }
     }
 }

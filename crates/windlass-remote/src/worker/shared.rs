@@ -3,9 +3,11 @@
 use super::registry::Registry;
 use super::reporter::Outbox;
 use super::room::Room;
+use super::run_limits::RunLimits;
 use crate::context::{States, StopFlag};
-use crate::engine::{Delivery, Engine, EngineError, Lease, WorkerRecord};
+use crate::engine::{Engine, EngineError, Lease, WorkerRecord};
 use crate::id::{QueueName, TaskId};
+use crate::options::TaskOptions;
 use crate::wire::Wire;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -102,7 +104,10 @@ impl Life {
 /// A delivery that runs here.
 #[derive(Debug)]
 pub(crate) struct Running {
-    pub(crate) delivery: Delivery,
+    pub(crate) lease: Lease,
+    pub(crate) options: TaskOptions,
+    /// How often it has failed before.
+    pub(crate) failures: u32,
     pub(crate) stop: Arc<StopFlag>,
     pub(crate) deadline: Option<Instant>,
 }
@@ -171,6 +176,7 @@ pub(crate) struct Shared {
     pub(crate) room: Room,
     pub(crate) outbox: Outbox,
     pub(crate) life: Life,
+    pub(crate) limits: RunLimits,
     pub(crate) counts: Counts,
     /// Whether the fetcher may still bring tasks.
     pub(crate) fetching: AtomicBool,
@@ -204,6 +210,7 @@ impl Shared {
             pool: parts.pool,
             outbox: Outbox::default(),
             life: Life::default(),
+            limits: RunLimits::default(),
             counts: Counts::default(),
             fetching: AtomicBool::new(true),
             running: Mutex::default(),
@@ -217,8 +224,13 @@ impl Shared {
         act(&mut self.running.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn running_leases(&self) -> Vec<Lease> {
-        self.with_running(|running| running.values().map(|r| r.delivery.lease.clone()).collect())
+    /// Returns the leases that have to be renewed: of what runs, and of what has ended and is not reported yet.
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        // In this order: a report is in the outbox before its delivery leaves the list of those that run.
+        let mut leases: Vec<Lease> =
+            self.with_running(|running| running.values().map(|r| r.lease.clone()).collect());
+        leases.extend(self.outbox.leases());
+        leases
     }
 
     /// Returns whether a worker that fetches nothing more has nothing left to do.

@@ -6,7 +6,9 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
-use windlass_remote::engine::{Engine, FetchRequest, Fetched, MemoryEngine, NewTask};
+use windlass_remote::engine::{
+    Engine, FetchRequest, Fetched, MeasuredEngine, MemoryEngine, NewTask,
+};
 use windlass_remote::{
     Priority, QueueAdmin, QueueName, RemoteExecutor, RemoteExecutorBuilder, RemoteTask,
     RemoteWorker, RemoteWorkerBuilder, SigningKey, TaskId, TaskOptions, envelope,
@@ -131,6 +133,11 @@ impl Deref for UnderTest {
 
 pub(crate) fn memory() -> Option<UnderTest> {
     Some(UnderTest::new(MemoryEngine::new()))
+}
+
+/// The memory engine, measured: that must not change what it does.
+pub(crate) fn measured() -> Option<UnderTest> {
+    Some(UnderTest::new(MeasuredEngine::new(MemoryEngine::new())))
 }
 
 /// A server for each test, so that none sees the load of another.

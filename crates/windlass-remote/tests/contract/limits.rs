@@ -4,6 +4,7 @@ use crate::engines::UnderTest;
 use crate::support::tasks::{Add, BOARD, Gated, Note};
 use crate::support::{LONG, eventually};
 use std::time::{Duration, Instant};
+use windlass_remote::engine::{EngineError, TaskState, TypeLimit};
 use windlass_remote::{Priority, RejectedReason, TaskExecutorService, TaskId, TaskOptions};
 
 pub(crate) fn a_full_queue_rejects(engine: &UnderTest) {
@@ -142,6 +143,49 @@ pub(crate) fn starts_of_a_type_keep_their_distance(engine: &UnderTest) {
     assert_eq!(BOARD.starts(&key).len(), 6);
 }
 
+pub(crate) fn the_longest_times_are_no_short_ones(engine: &UnderTest) {
+    let (executor, worker) = (engine.executor(), engine.worker(2));
+    let (longest, id) = (Duration::MAX, TaskId::random());
+    let waits = executor.schedule(longest, Add(1, 1)).unwrap();
+    let options = TaskOptions::default()
+        .retention(longest)
+        .queue_timeout(longest)
+        .run_timeout(longest);
+    let kept = executor.submit_with(id, Add(1, 2), options, Duration::ZERO);
+    assert_eq!(kept.as_ref().unwrap().get_timeout(LONG), Ok(3));
+    engine.tick(&engine.queue, LONG, LONG).unwrap();
+    assert!(executor.record(kept.unwrap().id()).unwrap().is_some());
+    let admin = engine.admin();
+    for burst in [1, u32::MAX] {
+        admin.limit_rate("test.note", longest, burst).unwrap();
+        let key = engine.key(&format!("longest/{burst}"));
+        let first = executor.submit_task(Note(format!("{key}/1"))).unwrap();
+        assert_eq!(first.get_timeout(LONG), Ok(()));
+        let second = executor.submit_task(Note(format!("{key}/2"))).unwrap();
+        // Of another type: the queue goes on.
+        let other = executor.submit_task(Add(2, 2)).unwrap();
+        assert_eq!(other.get_timeout(LONG), Ok(4));
+        admin.limit("test.note", TypeLimit::default()).unwrap();
+        if burst == 1 {
+            assert!(second.cancel().unwrap(), "it starts years later");
+        } else {
+            assert_eq!(second.get_timeout(LONG), Ok(()));
+        }
+    }
+    let record = executor.record(waits.id()).unwrap().unwrap();
+    assert_eq!(record.state, TaskState::Scheduled);
+    assert!(waits.cancel().unwrap());
+    assert!(
+        admin
+            .dead_letters(usize::MAX, usize::MAX)
+            .unwrap()
+            .is_empty()
+    );
+    let refused = admin.limit_concurrency("no name\0", Some(1));
+    assert!(matches!(refused, Err(EngineError::Protocol(_))));
+    assert_eq!(worker.stats().last_engine_error, None);
+}
+
 pub(crate) fn counts_agree_with_what_happened(engine: &UnderTest) {
     let executor = engine.executor();
     let cancelled = executor.submit_task(Add(0, 0)).unwrap();
@@ -164,4 +208,36 @@ pub(crate) fn counts_agree_with_what_happened(engine: &UnderTest) {
     assert!(delayed.cancel().unwrap());
     assert!(engine.is_empty());
     assert!(engine.queues().unwrap().contains(&engine.queue));
+}
+
+pub(crate) fn what_waits_is_told_by_priority_with_its_age(engine: &UnderTest) {
+    let levels = || engine.backlog(&engine.queue).unwrap();
+    let ready = || levels().iter().map(|level| level.ready).collect::<Vec<_>>();
+    // An engine that does not know it says so.
+    if levels().is_empty() {
+        return;
+    }
+    assert_eq!(ready(), [0, 0, 0]);
+    assert!(levels().iter().all(|level| level.oldest.is_none()));
+    for (id, priority) in [
+        ("a", Priority::High),
+        ("b", Priority::High),
+        ("c", Priority::Low),
+    ] {
+        let options = TaskOptions::default().priority(priority);
+        let task = engine.new_task(id, &Add(1, 1), options);
+        engine.submit(&engine.queue, &[task]).unwrap();
+    }
+    assert_eq!(ready(), [2, 0, 1]);
+    eventually("they grow old", || {
+        let old = |at: usize| levels()[at].oldest >= Some(Duration::from_millis(1));
+        old(0) && old(2) && levels()[1].oldest.is_none()
+    });
+    // What a worker has is not what waits.
+    assert_eq!(engine.fetch("w", 1).deliveries.len(), 1);
+    assert_eq!(ready(), [1, 0, 1]);
+    assert!(levels()[0].oldest.is_some());
+    assert_eq!(engine.fetch("w", 2).deliveries.len(), 2);
+    assert_eq!(ready(), [0, 0, 0]);
+    assert!(levels().iter().all(|level| level.oldest.is_none()));
 }

@@ -70,6 +70,33 @@ pub(crate) fn a_fixed_delay_waits_for_the_outcome(engine: &UnderTest) {
     assert!(handle.cancel().unwrap());
 }
 
+/// The task that runs is of the schedule before, which did not wait for outcomes; so nobody but the skipped time itself can set the next.
+pub(crate) fn a_fixed_delay_survives_a_time_that_was_left_out(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(4));
+    let (gate, key) = (engine.key("rate"), engine.key("then-delay"));
+    let hour = Duration::from_secs(3_600);
+    let rate = Schedule::at_fixed_rate(Duration::ZERO, hour);
+    executor
+        .schedule_named("changed", &rate, Gated::new(&gate))
+        .unwrap();
+    eventually("it runs", || BOARD.starts(&gate).len() == 1);
+    for overlap in [Overlap::Skip, Overlap::Queue] {
+        let delay = Schedule::with_fixed_delay(Duration::ZERO, SHORT).overlap(overlap);
+        let handle = executor
+            .schedule_named("changed", &delay, Note(key.clone()))
+            .unwrap();
+        let first = handle.next_run().unwrap().unwrap();
+        eventually("a time is left out", || {
+            handle.next_run().unwrap() != Some(first)
+        });
+        assert!(handle.next_run().unwrap().is_some(), "{overlap:?}");
+        assert!(BOARD.starts(&key).is_empty());
+    }
+    BOARD.open(&gate);
+    eventually("it goes on", || BOARD.starts(&key).len() >= 2);
+    assert!(engine.remove_schedule(&engine.queue, "changed").unwrap());
+}
+
 pub(crate) fn a_schedule_that_overlaps_leaves_a_time_out(engine: &UnderTest) {
     let (executor, _worker) = (engine.executor(), engine.worker(4));
     let (skip, allow) = (engine.key("skip"), engine.key("allow"));
@@ -160,4 +187,21 @@ pub(crate) fn a_time_is_fired_once(engine: &UnderTest) {
         "a second worker is too late"
     );
     assert_eq!(engine.stats(&engine.queue).unwrap().ready, 1);
+}
+
+#[cfg(feature = "cron")]
+pub(crate) fn a_cron_schedule_submits_by_its_name(engine: &UnderTest) {
+    let (executor, _worker) = (engine.executor(), engine.worker(1));
+    let key = engine.key("cron");
+    let handle = executor
+        .schedule_cron("each-second", "* * * * * *", "UTC", Note(key.clone()))
+        .unwrap();
+    let first = handle.next_run().unwrap().unwrap();
+    eventually("it runs twice", || BOARD.starts(&key).len() >= 2);
+    // Another program, which knows the name and the time, finds the task of that time.
+    let millis = first.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let id = format!("cron:each-second:{}", millis.as_millis());
+    let future = engine.executor().attach::<Note>(&id.parse().unwrap());
+    assert_eq!(future.unwrap().get_timeout(LONG), Ok(()));
+    assert!(handle.cancel().unwrap());
 }

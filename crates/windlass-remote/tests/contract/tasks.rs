@@ -44,3 +44,20 @@ impl RemoteTask for Text {
         Ok(self.0.repeat(2))
     }
 }
+
+/// Runs at most once.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Once;
+
+impl RemoteTask for Once {
+    const NAME: &'static str = "test.once";
+    type Output = ();
+
+    fn run(self, _: &TaskCx) -> Result<(), TaskError> {
+        Ok(())
+    }
+
+    fn options() -> TaskOptions {
+        TaskOptions::default().at_most_once()
+    }
+}

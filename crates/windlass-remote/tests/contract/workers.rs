@@ -3,9 +3,13 @@
 use crate::engines::UnderTest;
 use crate::support::tasks::{Add, BOARD, Gated, Note};
 use crate::support::{LONG, eventually};
+use crate::tasks::Once;
+use std::collections::HashSet;
 use std::time::Duration;
-use windlass_remote::engine::{Beat, WorkerRecord};
-use windlass_remote::{StartError, TaskExecutorService};
+use windlass_remote::engine::{Beat, MAX_BATCH, NewTask, Outcome, TaskState, WorkerRecord};
+use windlass_remote::{
+    FailureKind, Priority, RemoteFuture, StartError, TaskExecutorService, TaskId, TaskOptions,
+};
 
 pub(crate) fn a_worker_takes_no_more_than_it_has_room_for(engine: &UnderTest) {
     let executor = engine.executor();
@@ -67,6 +71,124 @@ pub(crate) fn a_worker_gives_back_what_still_runs(engine: &UnderTest) {
         (0, 2),
         "nobody vanished"
     );
+}
+
+/// A task that must not run a second time is not given back: it may have done half of its work.
+pub(crate) fn a_worker_that_leaves_fails_what_may_run_once(engine: &UnderTest) {
+    let (executor, worker) = (engine.executor(), engine.worker(2));
+    let (once, again) = (engine.key("once"), engine.key("again"));
+    let submit = |gate: &str, options: TaskOptions| {
+        executor
+            .submit_with(TaskId::random(), Gated::new(gate), options, Duration::ZERO)
+            .unwrap()
+    };
+    let usual = TaskOptions::default();
+    let futures = [submit(&once, usual.at_most_once()), submit(&again, usual)];
+    eventually("both run", || {
+        BOARD.starts(&once).len() + BOARD.starts(&again).len() == 2
+    });
+    assert!(!worker.shutdown(Duration::from_millis(20)));
+    let error = futures[0].get_timeout(LONG).unwrap_err();
+    assert_eq!(error.failure().unwrap().kind(), FailureKind::WorkerLost);
+    BOARD.open(&once);
+    BOARD.open(&again);
+    let _other = engine.worker(2);
+    assert_eq!(futures[1].get_timeout(LONG), Ok(again), "given back");
+    assert_eq!(BOARD.starts(&once).len(), 1, "it did not run again");
+    let record = executor.record(futures[0].id()).unwrap().unwrap();
+    assert_eq!((record.state, record.deliveries), (TaskState::Failed, 1));
+    let stats = engine.stats(&engine.queue).unwrap();
+    assert_eq!((stats.failed, stats.running, stats.ready), (1, 0, 0));
+}
+
+/// Takes tasks as a worker that beats once and is never heard of again.
+fn vanish_with(engine: &UnderTest, count: usize) -> Vec<RemoteFuture<()>> {
+    let tasks = (0..count).map(|_| Once).collect();
+    let futures = engine.executor().submit_all(tasks).unwrap();
+    let mut ghost = WorkerRecord::default();
+    ghost.id = "ghost".into();
+    let beat = Beat {
+        worker: &ghost,
+        leases: &[],
+        lease: LONG,
+    };
+    engine.beat(&engine.queue, beat).unwrap();
+    let mut taken = 0;
+    while taken < count {
+        let fetched = engine.fetch("ghost", MAX_BATCH).deliveries.len();
+        assert!(fetched > 0, "{taken} of {count}");
+        taken += fetched;
+    }
+    futures
+}
+
+/// As many as one transition could not handle at once.
+const THOUSANDS: usize = 5_000;
+
+/// Ten workers vanish with two hundred tasks of each priority.
+pub(crate) fn thousands_of_lost_tasks_fail_and_their_client_hears_of_it(engine: &UnderTest) {
+    let (queue, batch) = (&engine.queue, MAX_BATCH);
+    let priorities = [Priority::High, Priority::Normal, Priority::Low];
+    let mut open: HashSet<TaskId> = HashSet::new();
+    for number in 0..10 {
+        let ghost = format!("ghost{number}");
+        let mut record = WorkerRecord::default();
+        record.id = ghost.clone();
+        let beat = Beat {
+            worker: &record,
+            leases: &[],
+            lease: LONG,
+        };
+        engine.beat(queue, beat).unwrap();
+        for priority in priorities {
+            let options = TaskOptions::default().at_most_once().priority(priority);
+            let task = |_| NewTask {
+                reply_to: Some("client".into()),
+                ..engine.new_task(TaskId::random().as_str(), &Once, options)
+            };
+            let tasks: Vec<_> = (0..batch).map(task).collect();
+            engine.submit(queue, &tasks).unwrap();
+            let mut taken = 0;
+            while taken < batch {
+                let fetched = engine.fetch(&ghost, batch - taken).deliveries;
+                assert!(!fetched.is_empty(), "{taken} of {batch}");
+                taken += fetched.len();
+                open.extend(fetched.into_iter().map(|delivery| delivery.lease.id));
+            }
+        }
+    }
+    let count = open.len() as u64;
+    assert_eq!(count, 6_000);
+    let silence = Duration::from_millis(30);
+    eventually("all are taken back", || {
+        engine.tick(queue, LONG, silence).unwrap();
+        engine.stats(queue).unwrap().failed == count
+    });
+    let mut feed = engine.replies(queue, "client").unwrap();
+    eventually("the client hears of each", || {
+        for reply in feed.next(silence).unwrap() {
+            assert!(matches!(reply.outcome, Some(Outcome::Failed(_))));
+            open.remove(&reply.id);
+        }
+        open.is_empty()
+    });
+    assert_eq!(engine.stats(queue).unwrap().running, 0);
+    eventually("the dead are forgotten", || {
+        engine.tick(queue, LONG, silence).unwrap();
+        engine.workers(queue).unwrap().is_empty()
+    });
+}
+
+pub(crate) fn a_worker_leaves_with_thousands_of_tasks(engine: &UnderTest) {
+    let futures = vanish_with(engine, THOUSANDS);
+    engine.leave(&engine.queue, "ghost").unwrap();
+    let stats = engine.stats(&engine.queue).unwrap();
+    assert_eq!((stats.failed, stats.running), (THOUSANDS as u64, 0));
+    assert!(engine.workers(&engine.queue).unwrap().is_empty());
+    for future in &futures {
+        let error = future.get_timeout(LONG).unwrap_err();
+        assert_eq!(error.failure().unwrap().kind(), FailureKind::WorkerLost);
+    }
 }
 
 pub(crate) fn two_workers_of_one_name_are_two(engine: &UnderTest) {

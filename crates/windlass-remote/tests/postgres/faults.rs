@@ -3,11 +3,12 @@
 use crate::proxy::Proxy;
 use crate::support::postgres::PostgresServer;
 use crate::support::tasks::{Add, BOARD, Gated};
-use crate::support::{LONG, eventually};
+use crate::support::{LONG, eventually, say_skipped};
 use crate::world::{Slow, executor, expect_all, new_queue, shared, worker};
 use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use windlass_remote::engine::{Engine, EngineError, PostgresEngine};
 use windlass_remote::{QueueName, RejectedReason, RemoteExecutor, TaskExecutorService};
 
@@ -15,6 +16,10 @@ use windlass_remote::{QueueName, RejectedReason, RemoteExecutor, TaskExecutorSer
 #[test]
 fn worker_process() {
     if let Ok(address) = std::env::var("WINDLASS_TEST_WORKER") {
+        if let Ok(right) = std::env::var("WINDLASS_TEST_NOW") {
+            let wrong_by = unix_seconds().abs_diff(right.parse().unwrap());
+            assert!(wrong_by > 3_600, "the clock is right");
+        }
         let engine = PostgresEngine::builder(&address).build().unwrap();
         let queue = std::env::var("WINDLASS_TEST_QUEUE").unwrap();
         let _worker = worker(&engine, &queue.parse().unwrap(), 8);
@@ -23,17 +28,37 @@ fn worker_process() {
     }
 }
 
+fn unix_seconds() -> u64 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
 struct WorkerProcess(Child);
 
 impl WorkerProcess {
     fn start(address: &str, queue: &QueueName) -> Self {
-        let child = Command::new(std::env::current_exe().unwrap())
+        Self(Self::command(address, queue).spawn().unwrap())
+    }
+
+    /// Starts one whose clock is wrong, by a library that is loaded into it.
+    fn start_with_clock(address: &str, queue: &QueueName, library: &Path, shift: &str) -> Self {
+        let mut command = Self::command(address, queue);
+        command
+            .env("LD_PRELOAD", library)
+            .env("FAKETIME", shift)
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+            .env("WINDLASS_TEST_NOW", unix_seconds().to_string());
+        Self(command.spawn().unwrap())
+    }
+
+    fn command(address: &str, queue: &QueueName) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
             .args(["--exact", "faults::worker_process"])
             .env("WINDLASS_TEST_WORKER", address)
             .env("WINDLASS_TEST_QUEUE", queue.as_str())
-            .stdout(Stdio::null())
-            .spawn();
-        Self(child.unwrap())
+            .stdout(Stdio::null());
+        command
     }
 }
 
@@ -68,6 +93,51 @@ fn workers_that_are_killed_lose_no_task() {
     eventually("the dead are forgotten", || {
         engine.workers(&queue).unwrap().len() == 1
     });
+}
+
+/// Returns the library that shifts the clock of a process.
+fn clock_library() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?;
+    let library = |folder: PathBuf| folder.join("faketime/libfaketimeMT.so.1");
+    folders
+        .flatten()
+        .map(|folder| library(folder.path()))
+        .find(|library| library.exists())
+}
+
+#[test]
+fn workers_whose_clocks_differ_by_hours_agree() {
+    let Some(server) = shared() else { return };
+    let Some(library) = clock_library() else {
+        say_skipped("a clock that is wrong", "Debian's package libfaketime");
+        return;
+    };
+    let (engine, queue) = (server.engine(), new_queue());
+    let _workers = ["+2h", "-2h"]
+        .map(|shift| WorkerProcess::start_with_clock(&server.url(), &queue, &library, shift));
+    eventually("both workers are there", || {
+        engine.workers(&queue).unwrap().len() == 2
+    });
+    let executor = executor(&engine, &queue);
+    let delay = Duration::from_millis(1_500);
+    let (begun, delayed) = (Instant::now(), executor.schedule(delay, Add(1, 1)).unwrap());
+    let many = executor
+        .submit_all((0..200).map(|n| Add(n, 1)).collect())
+        .unwrap();
+    for (n, future) in (0..).zip(&many) {
+        assert_eq!(future.get_timeout(LONG), Ok(n + 1));
+    }
+    assert_eq!(delayed.get_timeout(LONG), Ok(2));
+    assert!(
+        begun.elapsed() >= delay - Duration::from_millis(10),
+        "not two hours early"
+    );
+    // Longer than the silence after which a worker counts as vanished.
+    let later = executor.schedule(delay, Add(2, 2)).unwrap();
+    assert_eq!(later.get_timeout(LONG), Ok(4));
+    let stats = engine.stats(&queue).unwrap();
+    assert_eq!((stats.redelivered, stats.stale), (0, 0));
+    assert_eq!(engine.workers(&queue).unwrap().len(), 2);
 }
 
 #[test]
@@ -149,6 +219,39 @@ fn a_cut_network_loses_no_task_and_hangs_nobody() {
         }
     });
     assert!(proxy.cuts() > 3, "connections were cut");
+}
+
+#[test]
+fn a_silent_network_loses_no_task_and_hangs_nobody() {
+    let Some(server) = shared() else { return };
+    let proxy = Proxy::start(server.port);
+    let queue = new_queue();
+    let silent = PostgresEngine::builder(&through(&proxy))
+        .call_timeout(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    let worker = worker(&silent, &queue, 8);
+    let executor = executor(&silent, &queue);
+    let direct = server.engine();
+    expect_all(&executor, &direct, 400, || {
+        for n in 1..=2 {
+            eventually("some are done", || {
+                direct.stats(&queue).unwrap().done > n * 50
+            });
+            let before = worker.stats().engine_errors;
+            proxy.freeze();
+            let stats = silent.stats(&queue);
+            assert!(
+                matches!(stats, Err(EngineError::Unavailable(_))),
+                "{stats:?}"
+            );
+            eventually("the worker notices", || {
+                worker.stats().engine_errors > before
+            });
+            proxy.thaw();
+        }
+    });
+    assert!(!worker.is_terminated());
 }
 
 #[test]
@@ -247,7 +350,7 @@ impl SmallDisk {
             chown(&place, Some(owner.uid()), Some(owner.gid())).unwrap();
             return Some(Self(place));
         }
-        eprintln!("skipped: a full disk needs the right to mount one");
+        crate::support::say_skipped("a full disk", "the right to mount one");
         None
     }
 }
@@ -332,14 +435,20 @@ fn a_backlog_is_worked_off_by_one_worker() {
     assert_eq!(engine.stats(&queue).unwrap().done, count as u64);
 }
 
+/// How long a worker has nothing to do: the seconds of `WINDLASS_IDLE`, or 1.2.
+fn idle_time() -> Duration {
+    let seconds = std::env::var("WINDLASS_IDLE").map(|seconds| seconds.parse().unwrap());
+    Duration::from_secs_f64(seconds.unwrap_or(1.2))
+}
+
 #[test]
 fn an_idle_worker_takes_what_comes() {
     let Some(server) = shared() else { return };
     let (engine, queue) = (server.engine(), new_queue());
     let (executor, worker) = (executor(&engine, &queue), worker(&engine, &queue, 1));
     for n in 0..2 {
-        // Longer than a fetch waits, and than a reply is waited for.
-        windlass::interrupt::sleep(Duration::from_millis(1_200)).unwrap();
+        // Longer than a fetch waits, and than a reply is waited for; `WINDLASS_IDLE=600` is ten minutes.
+        windlass::interrupt::sleep(idle_time()).unwrap();
         assert_eq!(
             executor.submit_task(Add(n, 1)).unwrap().get_timeout(LONG),
             Ok(n + 1)

@@ -31,7 +31,7 @@ fn tasks_go_through_tls() {
         return;
     };
     if !make_certificate(&server) {
-        eprintln!("skipped: openssl is not installed (package openssl)");
+        crate::support::say_skipped("tasks through TLS", "Debian's package openssl");
         return;
     }
     let set = |name: &str, value: &str| format!("ALTER SYSTEM SET {name} = '{value}'");

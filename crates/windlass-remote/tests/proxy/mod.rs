@@ -18,6 +18,8 @@ struct Shared {
     delay_millis: AtomicU64,
     cuts: AtomicU64,
     ended: AtomicBool,
+    /// Whatever passes now is swallowed, and its connection is silent from then on.
+    frozen: AtomicBool,
 }
 
 impl Proxy {
@@ -59,6 +61,17 @@ impl Proxy {
         self.shared.cuts.load(Ordering::SeqCst)
     }
 
+    /// Makes the network silent: what is sent is swallowed, connections stay open as far as both ends know, and new ones are accepted and
+    /// carry nothing. So is a link whose middle has gone.
+    pub(crate) fn freeze(&self) {
+        self.shared.frozen.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes the network carry new connections again. Those from before stay silent for ever: they have lost bytes.
+    pub(crate) fn thaw(&self) {
+        self.shared.frozen.store(false, Ordering::SeqCst);
+    }
+
     /// Delays every piece in both directions.
     pub(crate) fn delay(&self, time: Duration) {
         self.shared
@@ -73,7 +86,12 @@ impl Shared {
         let shared = Arc::clone(self);
         std::thread::spawn(move || {
             let mut piece = [0; 16 * 1024];
+            let mut silent = false;
             while let Ok(length @ 1..) = from.read(&mut piece) {
+                silent |= shared.frozen.load(Ordering::SeqCst);
+                if silent {
+                    continue;
+                }
                 let delay = Duration::from_millis(shared.delay_millis.load(Ordering::SeqCst));
                 if !delay.is_zero() {
                     windlass::interrupt::sleep(delay).unwrap();

@@ -7,7 +7,11 @@
 
 #[cfg(feature = "redis")]
 pub mod server;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod skipped;
 pub mod tasks;
 mod wait;
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub use skipped::say_skipped;
 pub use wait::{LONG, eventually};

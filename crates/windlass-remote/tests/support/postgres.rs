@@ -137,7 +137,8 @@ pub fn template() -> Option<&'static Template> {
     static TEMPLATE: OnceLock<Option<Template>> = OnceLock::new();
     let make = || {
         let Some(bin) = programs() else {
-            eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
+            let needed = "Debian's package postgresql";
+            crate::support::say_skipped("all tests on PostgreSQL", needed);
             return None;
         };
         let folder = new_folder();
@@ -168,7 +169,7 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts a server with further settings (`name=value`); `None`, with a note on the terminal, if it is not installed.
+    /// Starts a server with further settings (`name=value`); `None`, with a [note](crate::support::say_skipped), if it is not installed.
     pub fn start(settings: &[&str]) -> Option<Self> {
         let template = template()?;
         let folder = new_folder();
@@ -268,7 +269,10 @@ trait Answers {
 impl Answers for PostgresEngine {
     fn now_is_answered(&self) -> Result<(), windlass_remote::engine::EngineError> {
         match self.check() {
-            Err(windlass_remote::engine::EngineError::Protocol(_)) => Ok(()),
+            Err(
+                windlass_remote::engine::EngineError::Protocol(_)
+                | windlass_remote::engine::EngineError::Version { .. },
+            ) => Ok(()),
             other => other.map(drop),
         }
     }

@@ -33,7 +33,7 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// Starts a server with further arguments; `None`, with a note on the terminal, if there is no such program.
+    /// Starts a server with further arguments; `None`, with a [note](super::say_skipped), if there is no such program.
     pub fn start(arguments: &[&str]) -> Option<Self> {
         if Command::new(program())
             .arg("--version")
@@ -41,10 +41,8 @@ impl RedisServer {
             .status()
             .is_err()
         {
-            eprintln!(
-                "skipped: {} is not installed (package redis-server or valkey-server)",
-                program()
-            );
+            let what = format!("all tests on {}", program());
+            super::say_skipped(&what, "Debian's package redis-server or valkey-server");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

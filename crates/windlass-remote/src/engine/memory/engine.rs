@@ -1,10 +1,12 @@
 //! The memory engine's face: one lock for each queue, one condition variable for all who wait on it.
 
 use super::super::{
-    Beat, CancelMode, Cancelled, Control, ControlFeed, DeadAction, Engine, EngineError, Fire,
-    Lease, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
-    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    Backlog, Beat, CancelMode, Cancelled, Control, ControlFeed, DeadAction, Engine, EngineError,
+    Fire, Lease, MAX_PAGE, NewTask, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed,
+    Report, Reported, ScheduleRecord, Submitted, TaskFeed, TaskPage, TaskRecord, TaskState, Tick,
+    TypeLimit, WorkerRecord,
 };
+use super::clock::millis;
 use super::feeds::{Messages, Replies, Tasks};
 use super::queue::Queue;
 use crate::id::{QueueName, TaskId, unix_millis};
@@ -161,7 +163,7 @@ impl Engine for MemoryEngine {
             queue
                 .workers
                 .insert(beat.worker.id.clone(), (beat.worker.clone(), now));
-            let until = now + beat.lease.as_millis() as u64;
+            let until = now + millis(beat.lease);
             beat.leases
                 .iter()
                 .map(|lease| queue.renew(lease, until))
@@ -293,6 +295,13 @@ impl Engine for MemoryEngine {
         }))
     }
 
+    fn backlog(&self, queue: &QueueName) -> Result<Vec<Backlog>, EngineError> {
+        Ok(self.0.with(queue, |queue, now| {
+            queue.promote(now);
+            queue.backlog(now)
+        }))
+    }
+
     fn workers(&self, queue: &QueueName) -> Result<Vec<WorkerRecord>, EngineError> {
         Ok(self.0.with(queue, |queue, now| {
             let silent = |last: u64| Duration::from_millis(now.saturating_sub(last));
@@ -328,6 +337,22 @@ impl Engine for MemoryEngine {
             }
         });
         Ok(())
+    }
+
+    fn list(
+        &self,
+        queue: &QueueName,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError> {
+        let place: Option<TaskId> = after.map(str::parse).transpose().map_err(|_| {
+            EngineError::Protocol(format!("{after:?} is not where a page in memory begins"))
+        })?;
+        Ok(self.0.with(queue, |queue, now| {
+            queue.promote(now);
+            queue.list(states, place.as_ref(), count.clamp(1, MAX_PAGE))
+        }))
     }
 
     fn dead_letters(

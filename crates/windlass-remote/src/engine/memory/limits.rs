@@ -1,6 +1,7 @@
 //! The limits of one task type: how many run, and how often one starts.
 
 use super::super::TypeLimit;
+use super::clock::millis;
 use crate::id::TaskId;
 use std::collections::VecDeque;
 
@@ -30,10 +31,10 @@ impl TypeState {
     pub(super) fn admit(&mut self, now: u64, rate_paid: bool) -> Admission {
         if let (Some(interval), false) = (self.limit.interval, rate_paid) {
             let now = now * 1000;
-            let interval = interval.as_micros() as u64;
-            let slack = interval * u64::from(self.limit.burst.max(1) - 1);
+            let interval = 1000 * millis(interval) + u64::from(interval.subsec_micros() % 1000);
+            let slack = interval.saturating_mul(u64::from(self.limit.burst.max(1) - 1));
             let start = self.next_start.saturating_sub(slack);
-            self.next_start = self.next_start.max(now) + interval;
+            self.next_start = self.next_start.max(now).saturating_add(interval);
             if start > now {
                 return Admission::At(start.div_ceil(1000));
             }
@@ -85,5 +86,20 @@ mod tests {
         assert_eq!(starts, expected);
         assert_eq!(state.admit(1_010, true), Admission::Start);
         assert_eq!(state.admit(2_000, false), Admission::Start);
+    }
+
+    #[test]
+    fn the_longest_interval_lets_the_burst_start_and_no_more() {
+        let limit = TypeLimit {
+            concurrency: None,
+            interval: Some(Duration::MAX),
+            burst: 2,
+        };
+        let mut state = TypeState {
+            limit,
+            ..TypeState::default()
+        };
+        let started = (0..50).filter(|_| state.admit(1_000, false) == Admission::Start);
+        assert_eq!(started.count(), 2);
     }
 }

@@ -1,12 +1,16 @@
 //! The data of one queue in the memory engine, and how an entry moves between its lists.
 
-use super::super::{Control, Outcome, QueueStats, QueueStatus, Reply, TaskState, WorkerRecord};
+use super::super::{
+    Backlog, Control, Outcome, QueueStats, QueueStatus, Reply, TaskState, WorkerRecord,
+};
+use super::clock::millis;
 use super::entry::{AfterOutcome, Entry};
 use super::limits::TypeState;
 use super::schedules::Schedules;
 use crate::id::TaskId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A client that does not read loses its oldest outcomes and looks them up.
 const MAX_REPLIES: usize = 8_192;
@@ -14,6 +18,8 @@ const MAX_REPLIES: usize = 8_192;
 const MAX_MESSAGES: usize = 1_024;
 /// The oldest dead letter gives way to a new one.
 const MAX_DEAD: usize = 10_000;
+/// How many cancelled tasks may be before the first that is still ready, for it to be found.
+const LOOKED_AT: usize = 100;
 
 /// One queue. Every id in `ready`, `due`, `dead` and in the parked lists may be outdated: what counts is the entry.
 #[derive(Debug, Default)]
@@ -82,6 +88,21 @@ impl Queue {
         }
     }
 
+    /// Returns what waits at each priority.
+    pub(super) fn backlog(&self, now: u64) -> Vec<Backlog> {
+        let level = |ids: &VecDeque<TaskId>| {
+            let entries = ids.iter().take(LOOKED_AT);
+            let mut entries = entries.filter_map(|id| self.entries.get(id));
+            let first = entries.find(|entry| entry.state == TaskState::Ready);
+            Backlog {
+                ready: ids.len() as u64,
+                oldest: first
+                    .map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since))),
+            }
+        };
+        self.ready.iter().map(level).collect()
+    }
+
     /// Makes an entry ready now, or at a time.
     pub(super) fn enqueue(&mut self, id: &TaskId, at: u64, now: u64) {
         if at <= now {
@@ -117,7 +138,7 @@ impl Queue {
         } else {
             entry.task.payload = Vec::new();
             entry.checkpoint = None;
-            let until = now + entry.task.options.retention.as_millis() as u64;
+            let until = now + millis(entry.task.options.retention);
             self.expiry.insert((until, id.clone()));
         }
         for watcher in watchers {

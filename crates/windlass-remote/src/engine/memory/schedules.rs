@@ -1,6 +1,7 @@
 //! The named schedules of one queue in the memory engine.
 
-use super::super::{Due, Fire, Overlap, ScheduleRecord};
+use super::super::{Control, Due, Fire, Overlap, ScheduleRecord};
+use super::clock::millis;
 use super::entry::AfterOutcome;
 use super::queue::Queue;
 use crate::id::TaskId;
@@ -88,19 +89,25 @@ impl Queue {
             return false;
         }
         named.record.next = fire.next;
-        let overlap = named.record.overlap;
+        let (overlap, after_finish) = (named.record.overlap, named.record.after_finish);
         let unfinished = named.last.as_ref().and_then(|id| self.entries.get(id));
         let mut busy = unfinished.is_some_and(|entry| !entry.state.is_final());
-        if busy && overlap == Overlap::Skip {
-            return true;
-        }
+        let (was_busy, mut submitted) = (busy, false);
         for id in &fire.ids {
-            if busy && overlap == Overlap::Queue {
-                self.wait_for_last(&fire.name, id.clone());
-            } else {
-                self.submit_scheduled(&fire.name, id, now);
-                busy = true;
+            match overlap {
+                Overlap::Skip if was_busy => break,
+                Overlap::Queue if busy && after_finish.is_some() => break,
+                Overlap::Queue if busy => self.wait_for_last(&fire.name, id.clone()),
+                _ => {
+                    submitted |= self.submit_scheduled(&fire.name, id, now);
+                    busy = true;
+                }
             }
+        }
+        if let (Some(pause), false) = (after_finish, submitted) {
+            // No outcome will set the next time of this fixed delay: the task that runs is of the schedule that it replaced.
+            self.schedules.rearm(&fire.name, now + millis(pause));
+            self.tell(Control::Changed);
         }
         true
     }
@@ -122,26 +129,28 @@ impl Queue {
         }
     }
 
-    fn submit_scheduled(&mut self, schedule: &str, id: &TaskId, now: u64) {
+    /// Submits a task of a schedule; returns whether it is a new one.
+    fn submit_scheduled(&mut self, schedule: &str, id: &TaskId, now: u64) -> bool {
         let Some(named) = self.schedules.by_name.get_mut(schedule) else {
-            return;
+            return false;
         };
         named.last = Some(id.clone());
         let mut task = named.record.task.clone();
         task.id = id.clone();
         task.delay = std::time::Duration::ZERO;
         let after = match named.record.after_finish {
-            Some(delay) => Some(AfterOutcome::Rearm(delay.as_millis() as u64)),
+            Some(delay) => Some(AfterOutcome::Rearm(millis(delay))),
             None if named.record.overlap == Overlap::Queue => Some(AfterOutcome::SubmitWaiting),
             None => None,
         };
         if self.entries.contains_key(id) {
-            return;
+            return false;
         }
         self.stats.submitted += 1;
         self.add(task, now);
         if let Some(entry) = self.entries.get_mut(id) {
             entry.after_outcome = after.map(|after| (schedule.to_owned(), after));
         }
+        true
     }
 }

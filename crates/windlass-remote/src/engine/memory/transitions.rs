@@ -4,6 +4,7 @@ use super::super::{
     CancelMode, Cancelled, Control, DeadAction, Delivery, FetchRequest, Lease, NewTask, Outcome,
     Refusal, Renewed, Report, Reported, Submitted, TaskRecord, TaskState, Verdict,
 };
+use super::clock::millis;
 use super::entry::Entry;
 use super::limits::Admission;
 use super::queue::Queue;
@@ -11,10 +12,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::id::TaskId;
 use std::sync::Arc;
 use std::time::Duration;
-
-fn millis(duration: Duration) -> u64 {
-    duration.as_millis() as u64
-}
 
 impl Queue {
     pub(super) fn submit(&mut self, task: &NewTask, now: u64) -> Submitted {
@@ -209,7 +206,11 @@ impl Queue {
         {
             entry.watchers.push(Arc::clone(watcher));
         }
-        Some(entry.to_record())
+        let mut record = entry.to_record();
+        if watcher.is_some() {
+            record.payload = None;
+        }
+        Some(record)
     }
 
     pub(super) fn renew(&mut self, lease: &Lease, until: u64) -> Renewed {
@@ -232,14 +233,20 @@ impl Queue {
         }
     }
 
-    /// Gives the deliveries of a worker back, as if it had not started them.
+    /// Gives the deliveries of a worker back, as if it had not started them; those that may run once fail.
     pub(super) fn release(&mut self, worker: &str, now: u64) {
         let held = self.held(|entry| entry.worker.as_deref() == Some(worker));
         for id in held {
-            if let Some(entry) = self.entries.get_mut(&id) {
-                entry.worker = None;
+            let Some(entry) = self.entries.get_mut(&id) else {
+                continue;
+            };
+            entry.worker = None;
+            if entry.task.options.at_most_once {
+                let failure = Failure::new(FailureKind::WorkerLost, "");
+                self.fail(&id, TaskState::Failed, failure, now);
+            } else {
+                self.enqueue(&id, now, now);
             }
-            self.enqueue(&id, now, now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::{
     Beat, CancelMode, Cancelled, EngineError, NewTask, Refusal, Renewed, Report, Reported,
-    Submitted, TaskRecord,
+    Submitted, TaskPage, TaskRecord, TaskState, Verdict,
 };
 use super::columns::{ReportColumns, TaskColumns};
 use super::pool::Pool;
@@ -83,6 +83,7 @@ pub(super) fn submit_parameters<'a>(
 }
 
 /// Reports on a batch; of several reports on one task each goes into a call of its own, since the next one's fate depends on it.
+/// Outcomes are first taken to be those of the latest deliveries; those that are not go into a further call.
 pub(super) fn report(
     pool: &Pool,
     queue: &QueueName,
@@ -90,6 +91,9 @@ pub(super) fn report(
 ) -> Result<Vec<Reported>, EngineError> {
     let mut answers = vec![Reported::Stale; reports.len()];
     let mut left: Vec<usize> = (0..reports.len()).collect();
+    // Rows are locked in this order.
+    left.sort_by_key(|&at| reports[at].lease.id.as_str());
+    let mut current = reports.iter().all(|report| is_outcome(&report.verdict));
     while !left.is_empty() {
         let (mut columns, mut round) = (ReportColumns::default(), HashMap::new());
         left.retain(|&at| {
@@ -105,6 +109,7 @@ pub(super) fn report(
             "report",
             &[
                 &queue.as_str(),
+                &current,
                 &columns.ids,
                 &columns.fences,
                 &columns.kinds,
@@ -114,12 +119,24 @@ pub(super) fn report(
         )?;
         tell(pool, &row)?;
         for id in read::<Vec<&str>>(&row, "accepted")? {
-            if let Some(&at) = round.get(id) {
+            if let Some(at) = round.remove(id) {
                 answers[at] = Reported::Accepted;
             }
         }
+        if current {
+            left.extend(round.values());
+            left.sort_by_key(|&at| (reports[at].lease.id.as_str(), at));
+            current = false;
+        }
     }
     Ok(answers)
+}
+
+const fn is_outcome(verdict: &Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Done(_) | Verdict::Failed(_) | Verdict::Dead(_)
+    )
 }
 
 fn texts(ids: &[TaskId]) -> Vec<&str> {
@@ -161,6 +178,39 @@ pub(super) fn look_up(
         records.insert(record.id.clone(), record);
     }
     Ok(ids.iter().map(|id| records.get(id).cloned()).collect())
+}
+
+/// Reads a page that begins after a place: the number of a queue, a colon, an id.
+pub(super) fn list(
+    pool: &Pool,
+    queue: &QueueName,
+    states: &[TaskState],
+    (after, count): (Option<&str>, usize),
+) -> Result<TaskPage, EngineError> {
+    let place = after.map(|text| {
+        let (qid, id) = text.split_once(':')?;
+        Some((qid.parse::<i32>().ok()?, id))
+    });
+    let Some((qid, id)) = place.unwrap_or(Some((0, ""))) else {
+        let message = format!("{after:?} is not where a page of PostgreSQL begins");
+        return Err(EngineError::Protocol(message));
+    };
+    let states: Vec<String> = states
+        .iter()
+        .map(|state| state.code().to_string())
+        .collect();
+    let row = pool.call_one(
+        "list_tasks",
+        &[&queue.as_str(), &states, &id, &qid, &(count as i64)],
+    )?;
+    let ids: Option<Vec<&str>> = read(&row, "ids")?;
+    let last: Option<&str> = read(&row, "last")?;
+    let last_qid: Option<i32> = read(&row, "last_qid")?;
+    let ids = ids.unwrap_or_default().into_iter();
+    Ok(TaskPage {
+        ids: ids.map(records::task_id).collect::<Result<_, _>>()?,
+        next: last.zip(last_qid).map(|(id, qid)| format!("{qid}:{id}")),
+    })
 }
 
 pub(super) fn beat(

@@ -2,8 +2,9 @@
 
 use super::super::{
     Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease,
-    NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report, Reported,
-    ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, WorkerRecord,
+    MAX_PAGE, NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Renewed, ReplyFeed, Report,
+    Reported, ScheduleRecord, Submitted, TaskFeed, TaskPage, TaskRecord, TaskState, Tick,
+    TypeLimit, WorkerRecord,
 };
 use super::builder::PostgresEngineBuilder;
 use super::calls::{self, tell};
@@ -76,11 +77,12 @@ impl PostgresEngine {
     }
 
     /// Creates the schema, or brings it up to date. Does nothing if it is; of several callers at once one does it and the others
-    /// wait. The user needs the right to create a schema in the database, or the schema must be there and belong to the user.
+    /// wait. Tasks stay; the functions of the schema are made anew, so workers of an older release may get errors from then on, which
+    /// they survive: replace them. The user needs the right to create a schema in the database, or the schema must be there and belong to the user.
     ///
     /// # Errors
     ///
-    /// If the server cannot be reached, does not allow it, or has a schema of a later release.
+    /// If the server cannot be reached, does not allow it, or has a schema of a later release ([`EngineError::Version`]).
     pub fn migrate(&self) -> Result<(), EngineError> {
         schema::migrate(&self.0)
     }
@@ -226,11 +228,8 @@ impl Engine for PostgresEngine {
     }
 
     fn tasks(&self, queue: &QueueName, worker: &str) -> Result<Box<dyn TaskFeed>, EngineError> {
-        Ok(Box::new(Tasks {
-            line: Line::new(&self.0, 't', queue.as_str()),
-            queue: queue.as_str().into(),
-            worker: worker.into(),
-        }))
+        let line = Line::new(&self.0, 't', queue.as_str());
+        Ok(Box::new(Tasks::new(line, queue.as_str(), worker)))
     }
 
     fn replies(&self, _: &QueueName, client: &str) -> Result<Box<dyn ReplyFeed>, EngineError> {
@@ -366,6 +365,16 @@ impl Engine for PostgresEngine {
             ],
         )?;
         tell(&self.0, &row)
+    }
+
+    fn list(
+        &self,
+        queue: &QueueName,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError> {
+        calls::list(&self.0, queue, states, (after, count.clamp(1, MAX_PAGE)))
     }
 
     fn dead_letters(

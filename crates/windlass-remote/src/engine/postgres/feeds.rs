@@ -84,8 +84,44 @@ impl Line {
 
 pub(super) struct Tasks {
     pub(super) line: Line,
-    pub(super) queue: String,
-    pub(super) worker: String,
+    queue: String,
+    worker: String,
+    /// The place of the last task that was started, for each level.
+    places: [i64; 3],
+    /// When to look at the whole queue again.
+    next_full: Instant,
+}
+
+/// How often a feed looks at the whole queue, and so how long a task may wait that became ready behind the place where it looks.
+const FULL_LOOK: Duration = Duration::from_secs(1);
+
+/// So many places before the last one are looked at: submissions at the same time are not committed in the order of their places.
+const MARGIN: i64 = 1_000;
+
+impl Tasks {
+    pub(super) fn new(line: Line, queue: &str, worker: &str) -> Self {
+        Self {
+            line,
+            queue: queue.into(),
+            worker: worker.into(),
+            places: [0; 3],
+            next_full: Instant::now(),
+        }
+    }
+
+    /// Returns where to look from, for each of the levels.
+    fn from(&mut self, levels: &[i16]) -> Vec<i64> {
+        let now = Instant::now();
+        if now >= self.next_full {
+            self.next_full = now + FULL_LOOK;
+            return vec![0; levels.len()];
+        }
+        let place = |level: &i16| self.places.get(*level as usize);
+        levels
+            .iter()
+            .map(|level| place(level).map_or(0, |place| (place - MARGIN).max(0)))
+            .collect()
+    }
 }
 
 impl TaskFeed for Tasks {
@@ -93,10 +129,11 @@ impl TaskFeed for Tasks {
         let count = i32::try_from(request.count).unwrap_or(i32::MAX);
         let order = request.first.first_of_all();
         let levels: Vec<i16> = order.iter().map(|p| p.level() as i16).collect();
+        let from = self.from(&levels);
         let rows = self.line.next(
             Instant::now() + request.wait,
             "take",
-            &[&self.queue, &self.worker, &count, &levels],
+            &[&self.queue, &self.worker, &count, &levels, &from],
         )?;
         let Some(first) = rows.first() else {
             return Ok(Fetched::default());
@@ -114,6 +151,9 @@ impl TaskFeed for Tasks {
             let level: i16 = read(row, "o_level")?;
             let place = levels.iter().position(|other| *other == level);
             let at: i64 = read(row, "o_pos")?;
+            if let Some(last) = self.places.get_mut(level as usize) {
+                *last = (*last).max(at);
+            }
             started.push(((place, at), records::delivery(row)?));
         }
         started.sort_by_key(|(place, _)| *place);

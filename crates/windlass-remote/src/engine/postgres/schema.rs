@@ -8,15 +8,22 @@ use super::pool::Pool;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, Error, GenericClient};
 
-/// The version that this build makes and needs. A change to a table or a function is a new one.
-const VERSION: i32 = 1;
+/// The version that this build makes and needs. A change to a table or a function is a new one, with a step in [`STEPS`].
+const VERSION: i32 = 3;
+
+/// What a new version does to the tables of the one before; the first element leads from version 1 to 2. Empty where only functions
+/// have changed: those have no data and are always made anew. A step stays as it is once it is released.
+const STEPS: [&str; VERSION as usize - 1] = [
+    "",
+    "ALTER TABLE task SET (fillfactor = 50, autovacuum_vacuum_cost_delay = 0);",
+];
 
 /// How long a migration may take, with the wait for another one.
 const LONGEST_MIGRATION: Duration = Duration::from_secs(60);
 
 const TABLES: &str = include_str!("sql/tables.sql");
 /// In order: `common` is used by the others.
-const FUNCTIONS: [&str; 8] = [
+const FUNCTIONS: [&str; 9] = [
     include_str!("sql/common.sql"),
     include_str!("sql/submit.sql"),
     include_str!("sql/take.sql"),
@@ -25,6 +32,7 @@ const FUNCTIONS: [&str; 8] = [
     include_str!("sql/tick.sql"),
     include_str!("sql/queues.sql"),
     include_str!("sql/schedules.sql"),
+    include_str!("sql/list.sql"),
 ];
 
 /// What every function runs with, whoever calls it. The planner knows nothing of a fresh table and little of one that
@@ -71,13 +79,50 @@ async fn migration(client: &mut Client, schema: &str) -> Result<(), EngineError>
     let lock = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7305808869231650924)";
     transaction.batch_execute(lock).await.map_err(said)?;
     let found = found_version(&transaction, schema).await?;
-    match found {
-        Some(version) if version > VERSION => return Err(other_version(version)),
-        Some(VERSION) => return Ok(()),
-        _ => {}
+    if found == Some(VERSION) {
+        return Ok(());
     }
+    let text = match found {
+        Some(version) => upgrade(schema, version).ok_or_else(|| other_version(version))?,
+        None => creation(&transaction, schema).await?,
+    };
+    transaction.batch_execute(&text).await.map_err(said)?;
+    transaction.commit().await.map_err(said)
+}
+
+/// Returns the statements that make all functions.
+fn functions(schema: &str) -> String {
+    let all = FUNCTIONS.iter();
+    all.map(|text| text.replace("{settings}", &settings(schema)))
+        .collect()
+}
+
+/// Returns the statements that lead from an older version to this one; `None` from a later one.
+fn upgrade(schema: &str, found: i32) -> Option<String> {
+    let steps = STEPS.get(usize::try_from(found - 1).ok()?..)?;
+    let mut text = format!(
+        "SET LOCAL search_path = {schema}, pg_temp;
+        DO $$ DECLARE f regprocedure; BEGIN
+          FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = '{schema}'::regnamespace LOOP
+            EXECUTE 'DROP ROUTINE ' || f;
+          END LOOP;
+        END $$;"
+    );
+    for step in steps.iter().filter(|step| !step.is_empty()) {
+        text += step;
+    }
+    text += &functions(schema);
+    text += &format!("UPDATE meta SET version = {VERSION};");
+    Some(text)
+}
+
+/// Returns the statements that make everything.
+async fn creation(
+    client: &(impl GenericClient + Sync),
+    schema: &str,
+) -> Result<String, EngineError> {
     // `CREATE SCHEMA IF NOT EXISTS` asks for the right to create one even if it exists.
-    let has = transaction
+    let has = client
         .query_opt(
             "SELECT FROM pg_namespace WHERE nspname = $1",
             &[&schema.trim_matches('"')],
@@ -90,22 +135,20 @@ async fn migration(client: &mut Client, schema: &str) -> Result<(), EngineError>
     }
     text += &format!("SET LOCAL search_path = {schema}, pg_temp;");
     text += TABLES;
-    for functions in FUNCTIONS {
-        text += &functions.replace("{settings}", &settings(schema));
-    }
+    text += &functions(schema);
     text += &format!("CREATE TABLE meta AS SELECT {VERSION} AS version;");
-    transaction.batch_execute(&text).await.map_err(said)?;
-    transaction.commit().await.map_err(said)
+    Ok(text)
 }
 
 fn said(error: Error) -> EngineError {
     classify(&error)
 }
 
-fn other_version(version: i32) -> EngineError {
-    EngineError::Protocol(format!(
-        "the schema has version {version}, this build knows {VERSION}"
-    ))
+fn other_version(found: i32) -> EngineError {
+    EngineError::Version {
+        found,
+        known: VERSION,
+    }
 }
 
 /// Returns the version of the schema; `None` if there is none.

@@ -3,9 +3,14 @@
 use super::super::EngineError;
 use super::engine::RedisEngine;
 use crate::id::QueueName;
-use redis::{Client, Connection, ErrorKind, RedisError, ServerErrorKind};
+use redis::io::tcp::TcpSettings;
+use redis::{
+    Client, Connection, ConnectionInfo, ErrorKind, IntoConnectionInfo, ProtocolVersion, PushInfo,
+    RedisError, ServerErrorKind,
+};
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -107,9 +112,13 @@ impl RedisEngineBuilder {
     ///
     /// If the address is not one.
     pub fn build(self) -> Result<RedisEngine, EngineError> {
-        let client = self.client().map_err(|error| classify(&error))?;
+        let client = |protocol| {
+            let client = self.info(protocol).and_then(|info| self.client(info));
+            client.map_err(|error| classify(&error))
+        };
         Ok(RedisEngine::new(Pool {
-            client,
+            client: client(ProtocolVersion::RESP2)?,
+            push_client: client(ProtocolVersion::RESP3)?,
             connect_timeout: self.connect_timeout,
             call_timeout: self.call_timeout,
             replicas: self.replicas,
@@ -118,8 +127,16 @@ impl RedisEngineBuilder {
         }))
     }
 
+    /// Returns where and how to connect. A command is one packet, so nothing is gained by holding a packet back.
+    fn info(&self, protocol: ProtocolVersion) -> redis::RedisResult<ConnectionInfo> {
+        let info = self.address.as_str().into_connection_info()?;
+        let settings = info.redis_settings().clone().set_protocol(protocol);
+        let tcp = TcpSettings::default().set_nodelay(true);
+        Ok(info.set_redis_settings(settings).set_tcp_settings(tcp))
+    }
+
     #[cfg(feature = "tls")]
-    fn client(&self) -> redis::RedisResult<Client> {
+    fn client(&self, info: ConnectionInfo) -> redis::RedisResult<Client> {
         // rustls wants one provider for the process; if the program has chosen one, that is the one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         if let (true, Some(root)) = (self.address.starts_with("rediss"), &self.root_certificate) {
@@ -127,14 +144,15 @@ impl RedisEngineBuilder {
                 client_tls: None,
                 root_cert: Some(root.clone()),
             };
-            return Client::build_with_tls(self.address.as_str(), certificates);
+            return Client::build_with_tls(info, certificates);
         }
-        Client::open(self.address.as_str())
+        Client::open(info)
     }
 
     #[cfg(not(feature = "tls"))]
-    fn client(&self) -> redis::RedisResult<Client> {
-        Client::open(self.address.as_str())
+    #[expect(clippy::unused_self, reason = "with TLS there are certificates")]
+    fn client(&self, info: ConnectionInfo) -> redis::RedisResult<Client> {
+        Client::open(info)
     }
 
     /// Creates the engine and checks that the server is there and fit for tasks.
@@ -167,7 +185,7 @@ impl RedisEngineBuilder {
 pub struct RedisReport {
     /// The version of Redis that the server is compatible with.
     pub version: String,
-    /// What should be set otherwise: an eviction policy that drops tasks, no append-only file.
+    /// What should be set otherwise: an eviction policy that drops tasks, no append-only file, or one that nobody flushes.
     pub warnings: Vec<String>,
     /// How often the append-only file reaches the disk: `always`, `everysec` or `no`; `None` if the user may not read the setting.
     pub fsync: Option<String>,
@@ -176,6 +194,8 @@ pub struct RedisReport {
 /// Connections for calls that are short, and the queues that were seen.
 pub(super) struct Pool {
     client: Client,
+    /// Makes connections on which the server may send messages between answers.
+    push_client: Client,
     connect_timeout: Duration,
     pub(super) call_timeout: Duration,
     /// How many replicas must have a submission, and how long that may take.
@@ -192,15 +212,35 @@ impl Pool {
 
     /// Makes a connection whose reads end after `read_timeout`.
     pub(super) fn connect(&self, read_timeout: Duration) -> Result<Connection, EngineError> {
-        let connect = || -> redis::RedisResult<Connection> {
-            let connection = self
-                .client
-                .get_connection_with_timeout(self.connect_timeout)?;
-            connection.set_read_timeout(Some(read_timeout))?;
-            connection.set_write_timeout(Some(self.call_timeout))?;
-            Ok(connection)
+        self.connect_by(&self.client, read_timeout)
+            .map_err(|error| classify(&error))
+    }
+
+    /// Makes a connection that gets the messages of a channel.
+    pub(super) fn subscribe(
+        &self,
+        channel: &str,
+        read_timeout: Duration,
+    ) -> Result<(Connection, Receiver<PushInfo>), EngineError> {
+        let connect = || {
+            let mut connection = self.connect_by(&self.push_client, read_timeout)?;
+            let (messages, receiver) = std::sync::mpsc::channel();
+            connection.set_push_sender(messages);
+            connection.subscribe_resp3(channel)?;
+            Ok((connection, receiver))
         };
-        connect().map_err(|error| classify(&error))
+        connect().map_err(|error: RedisError| classify(&error))
+    }
+
+    fn connect_by(
+        &self,
+        client: &Client,
+        read_timeout: Duration,
+    ) -> redis::RedisResult<Connection> {
+        let connection = client.get_connection_with_timeout(self.connect_timeout)?;
+        connection.set_read_timeout(Some(read_timeout))?;
+        connection.set_write_timeout(Some(self.call_timeout))?;
+        Ok(connection)
     }
 
     /// Makes one call on a connection of its own.

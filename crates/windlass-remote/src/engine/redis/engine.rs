@@ -1,14 +1,15 @@
 //! The face of the Redis engine: one script, and one round trip, for each method.
 
 use super::super::{
-    Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire, Lease,
-    NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed, ReplyFeed, Report,
-    Reported, ScheduleRecord, Submitted, TaskFeed, TaskRecord, Tick, TypeLimit, Verdict,
-    WorkerRecord,
+    Backlog, Beat, CancelMode, Cancelled, ControlFeed, DeadAction, Due, Engine, EngineError, Fire,
+    Lease, MAX_PAGE, NewTask, Overlap, QueuePatch, QueueStats, QueueStatus, Refusal, Renewed,
+    ReplyFeed, Report, Reported, ScheduleRecord, Submitted, TaskFeed, TaskPage, TaskRecord,
+    TaskState, Tick, TypeLimit, Verdict, WorkerRecord,
 };
 use super::answers::{self, number, text, unexpected};
 use super::connection::{Pool, RedisEngineBuilder, RedisReport};
 use super::feeds::{Line, Messages, Replies, Tasks};
+use super::push::PushLine;
 use super::scripts;
 use crate::id::{QueueName, TaskId};
 use crate::options::TaskOptions;
@@ -93,6 +94,11 @@ impl RedisEngine {
         let fsync: Option<(String, String)> = self
             .ask(|c| redis::cmd("CONFIG").arg(&["GET", "appendfsync"]).query(c))
             .ok();
+        if fsync.as_ref().is_some_and(|(_, mode)| mode == "no") {
+            warnings.push(
+                "appendfsync is no: a power cut may cost half a minute of tasks and results".into(),
+            );
+        }
         Ok(RedisReport {
             version,
             warnings,
@@ -373,9 +379,13 @@ impl Engine for RedisEngine {
     }
 
     fn leave(&self, queue: &QueueName, worker: &str) -> Result<(), EngineError> {
-        self.run(&scripts::LEAVE, queue, |script| {
-            script.arg(worker);
-        })
+        let step = || {
+            self.run(&scripts::LEAVE, queue, |script| {
+                script.arg(worker);
+            })
+        };
+        while step()? {}
+        Ok(())
     }
 
     fn tick(
@@ -409,21 +419,20 @@ impl Engine for RedisEngine {
     }
 
     fn tasks(&self, queue: &QueueName, worker: &str) -> Result<Box<dyn TaskFeed>, EngineError> {
-        let line = Line::new(Arc::clone(&self.0));
-        Ok(Box::new(Tasks {
-            line,
-            prefix: prefix(queue),
-            worker: worker.into(),
-            emptied: false,
-        }))
+        Ok(Box::new(Tasks::new(
+            Arc::clone(&self.0),
+            prefix(queue),
+            worker,
+        )))
     }
 
     fn replies(&self, queue: &QueueName, client: &str) -> Result<Box<dyn ReplyFeed>, EngineError> {
         let key = format!("{}re:{client}", prefix(queue));
         Ok(Box::new(Replies {
-            line: Line::new(Arc::clone(&self.0)),
+            line: PushLine::new(Arc::clone(&self.0)),
             key,
             last: "0".into(),
+            kept: false,
         }))
     }
 
@@ -554,6 +563,15 @@ impl Engine for RedisEngine {
         })
     }
 
+    fn backlog(&self, queue: &QueueName) -> Result<Vec<Backlog>, EngineError> {
+        let levels: Vec<String> = self.run(&scripts::BACKLOG, queue, |_| {})?;
+        let level = |pair: &[String]| Backlog {
+            ready: pair[0].parse().unwrap_or(0),
+            oldest: pair[1].parse().ok().map(Duration::from_millis),
+        };
+        Ok(levels.chunks_exact(2).map(level).collect())
+    }
+
     fn workers(&self, queue: &QueueName) -> Result<Vec<WorkerRecord>, EngineError> {
         let prefix = prefix(queue);
         type Answer = (Vec<(String, f64)>, HashMap<String, String>, (u64, u64));
@@ -612,6 +630,28 @@ impl Engine for RedisEngine {
                     .map_or_else(String::new, |time| time.as_micros().to_string()),
             );
             script.arg(limit.burst.max(1));
+        })
+    }
+
+    fn list(
+        &self,
+        queue: &QueueName,
+        states: &[TaskState],
+        after: Option<&str>,
+        count: usize,
+    ) -> Result<TaskPage, EngineError> {
+        let place: u64 = after.map_or(Ok(0), str::parse).map_err(|_| {
+            EngineError::Protocol(format!("{after:?} is not where a page of Redis begins"))
+        })?;
+        let letters: String = states.iter().map(|state| state.code()).collect();
+        let found: Vec<String> = self.run(&scripts::LIST, queue, |script| {
+            script.arg(place).arg(count.clamp(1, MAX_PAGE)).arg(letters);
+        })?;
+        let (next, ids) = found.split_first().ok_or_else(|| unexpected("page"))?;
+        Ok(TaskPage {
+            // What a foreign hand has written under another name is no task.
+            ids: ids.iter().filter_map(|id| id.parse().ok()).collect(),
+            next: (next != "0").then(|| next.clone()),
         })
     }
 

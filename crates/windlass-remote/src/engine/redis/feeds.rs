@@ -1,11 +1,15 @@
 //! The three ways on which callers of the Redis engine wait, each with a connection of its own.
 
 use super::super::{
-    Control, ControlFeed, EngineError, FetchRequest, Fetched, Reply, ReplyFeed, TaskFeed,
+    Control, ControlFeed, Delivery, EngineError, FetchRequest, Fetched, Reply, ReplyFeed, TaskFeed,
 };
-use super::answers::{DELIVERY, delivery, id, outcome, text};
+use super::answers::{DELIVERY, delivery, id, number, outcome, text, unexpected};
 use super::connection::{Pool, classify};
+use super::packed;
+use super::push::PushLine;
 use super::scripts;
+use crate::id::TaskId;
+use crate::options::Priority;
 use redis::streams::StreamReadReply;
 use redis::{Connection, FromRedisValue, Value};
 use std::sync::Arc;
@@ -70,83 +74,145 @@ impl Line {
     }
 }
 
+/// A worker with room that finds no task says for how many it has room, and waits for a message: whoever submits a task starts it for such
+/// a worker and sends it along. So a task is with an idle worker after one trip.
 pub(super) struct Tasks {
-    pub(super) line: Line,
+    pub(super) line: PushLine,
     pub(super) prefix: String,
     pub(super) worker: String,
-    /// The last call has left nothing to take.
-    pub(super) emptied: bool,
+    /// The name of this way, a new one with each connection: what the server has promised to another one does not count for it.
+    pub(super) feed: String,
+    /// For how many tasks the server may still send messages.
+    pub(super) granted: usize,
+    /// Entries that the server has read for this worker and that it has to start.
+    pub(super) entries: Vec<Entry>,
+    /// Nothing came for a while: look whether there is something.
+    pub(super) look: bool,
 }
 
-/// An entry that was read from a stream: its level, its id there, the id of the task.
-type Entry = (String, String, Vec<u8>);
+/// What was read from a stream: its level, its id there, the id of the task.
+type Entry = [Vec<u8>; 3];
 
 impl Tasks {
-    /// Starts tasks: those of the entries, or others if there are none, `count` in all.
-    fn take(&mut self, request: &FetchRequest, entries: &[Entry]) -> Result<Fetched, EngineError> {
-        let mut script = scripts::TAKE.key(format!("{}cnt", self.prefix));
-        script.arg(&self.worker).arg(request.count);
-        for priority in request.first.first_of_all() {
-            script.arg(priority.level());
-        }
-        for (level, stream_id, task) in entries {
-            script.arg(level).arg(stream_id).arg(task);
-        }
-        match self
-            .line
-            .call(Duration::ZERO, |c| script.invoke::<Value>(c))?
-        {
-            Value::Array(values) => {
-                let values: Vec<Vec<u8>> = values.into_iter().filter_map(bytes).collect();
-                let deliveries = values.chunks(DELIVERY).filter_map(delivery).collect();
-                Ok(Fetched {
-                    deliveries,
-                    paused: false,
-                })
-            }
-            _ => Ok(Fetched {
-                deliveries: Vec::new(),
-                paused: true,
-            }),
+    pub(super) fn new(pool: Arc<Pool>, prefix: String, worker: &str) -> Self {
+        Self {
+            line: PushLine::new(pool),
+            prefix,
+            worker: worker.into(),
+            feed: String::new(),
+            granted: 0,
+            entries: Vec::new(),
+            look: false,
         }
     }
 
-    /// Waits for entries of any priority. The server counts for each stream, so a third of what is wanted is asked of each; whether
-    /// that was all that was there is the second answer.
-    fn wait(&mut self, request: &FetchRequest) -> Result<(Vec<Entry>, bool), EngineError> {
-        let each = (request.count / 3).max(1);
-        let mut command = redis::cmd("XREADGROUP");
-        command
-            .arg("GROUP")
-            .arg("w")
-            .arg(&self.worker)
-            .arg("COUNT")
-            .arg(each);
-        command
-            .arg("BLOCK")
-            .arg(request.wait.as_millis().max(1) as u64)
-            .arg("STREAMS");
-        for priority in request.first.first_of_all() {
-            command.arg(format!("{}r{}", self.prefix, priority.level()));
+    fn connect(&mut self) -> Result<(), EngineError> {
+        if !self.line.is_open() {
+            self.feed = format!("{}:{}", TaskId::random(), self.worker);
+            (self.granted, self.look) = (0, false);
+            // What is left of the last connection is not started, or its lease ends.
+            self.entries.clear();
+            self.line.open(&format!("{}w:{}", self.prefix, self.feed))?;
         }
-        command.arg(">").arg(">").arg(">");
-        let answer: Option<StreamReadReply> = self.line.call(request.wait, |c| command.query(c))?;
-        let (mut entries, mut all) = (Vec::new(), true);
-        for stream in answer.map(|answer| answer.keys).unwrap_or_default() {
-            let level = stream
-                .key
-                .chars()
-                .last()
-                .map(String::from)
-                .unwrap_or_default();
-            all &= stream.ids.len() < each;
-            for entry in stream.ids {
-                if let Some(task) = entry.map.into_values().next().and_then(bytes) {
-                    entries.push((level.clone(), entry.id, task));
-                }
+        Ok(())
+    }
+
+    /// Starts tasks, `count` in all, and returns them after those that were on their way already. An error after a first answer is
+    /// met again by the next call: the connection is closed.
+    fn take(&mut self, mut count: usize, first: Priority) -> Result<Fetched, EngineError> {
+        let mut fetched = self.call(count, first)?;
+        loop {
+            let mut earlier = Vec::new();
+            while let Some(message) = self.line.read_message() {
+                // Sent before the answer, so the server no longer counts them.
+                let given = Given::read(&message);
+                earlier.extend(given.deliveries);
+                self.entries.extend(given.entries);
+            }
+            fetched.add_before(earlier);
+            if self.entries.is_empty() {
+                return Ok(fetched);
+            }
+            count = self.entries.len();
+            match self.call(count, first) {
+                Ok(started) => fetched.add_before(started.deliveries),
+                Err(_) => return Ok(fetched),
             }
         }
-        Ok((entries, all))
+    }
+
+    /// Runs the script that starts tasks: those of the entries, or others if there are none.
+    fn call(&mut self, count: usize, first: Priority) -> Result<Fetched, EngineError> {
+        let mut script = scripts::TAKE.key(format!("{}cnt", self.prefix));
+        script.arg(&self.worker).arg(&self.feed);
+        script.arg(self.granted).arg(count);
+        for priority in first.first_of_all() {
+            script.arg(priority.level());
+        }
+        for entry in std::mem::take(&mut self.entries) {
+            script.arg(&entry);
+        }
+        let values: Vec<Vec<u8>> = self.line.call(|c| script.invoke(c))?;
+        let Some((waits_for, deliveries)) = values.split_first() else {
+            return Err(unexpected("tasks"));
+        };
+        let granted = number(waits_for);
+        self.granted = granted.unwrap_or(0) as usize;
+        Ok(Fetched {
+            deliveries: deliveries.chunks(DELIVERY).filter_map(delivery).collect(),
+            paused: granted.is_none(),
+        })
+    }
+
+    /// Returns what the next message has; waits for it no longer than `wait`.
+    fn next_message(&mut self, wait: Duration) -> Result<Option<Given>, EngineError> {
+        let message = self.line.next_message(wait)?;
+        let given = message.map(|message| Given::read(&message));
+        if let Some(given) = &given {
+            let count = given.deliveries.len() + given.entries.len();
+            self.granted = self.granted.saturating_sub(count);
+        }
+        Ok(given)
+    }
+}
+
+impl Fetched {
+    fn add_before(&mut self, mut deliveries: Vec<Delivery>) {
+        if !deliveries.is_empty() {
+            deliveries.append(&mut self.deliveries);
+            *self = Self {
+                deliveries,
+                paused: false,
+            };
+        }
+    }
+}
+
+/// What a message has for a worker.
+#[derive(Default)]
+struct Given {
+    deliveries: Vec<Delivery>,
+    entries: Vec<Entry>,
+}
+
+impl Given {
+    fn read(message: &[u8]) -> Self {
+        Self::try_read(message).unwrap_or_default()
+    }
+
+    fn try_read(message: &[u8]) -> Option<Self> {
+        let strings = packed::strings(message)?;
+        let (count, values) = strings.split_first()?;
+        let count = usize::try_from(number(count)?).ok()?;
+        let (started, entries) = values.split_at_checked(count.checked_mul(DELIVERY)?)?;
+        let values: Vec<Vec<u8>> = started.iter().map(|value| value.to_vec()).collect();
+        let entries = entries.chunks_exact(3);
+        Some(Self {
+            deliveries: values.chunks(DELIVERY).filter_map(delivery).collect(),
+            entries: entries
+                .map(|entry| [0, 1, 2].map(|at| entry[at].to_vec()))
+                .collect(),
+        })
     }
 }
 
@@ -161,52 +227,107 @@ fn bytes(value: Value) -> Option<Vec<u8>> {
 
 impl TaskFeed for Tasks {
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError> {
-        if !std::mem::take(&mut self.emptied) {
-            let fetched = self.take(request, &[])?;
-            self.emptied = !fetched.paused && fetched.deliveries.len() < request.count;
+        self.connect()?;
+        let FetchRequest { count, first, .. } = *request;
+        // What the server may send is renewed when half of it is used up, so that a single task needs no call for the next one.
+        if self.look || 2 * self.granted < count {
+            self.look = false;
+            let fetched = self.take(count, first)?;
             if fetched.paused || !fetched.deliveries.is_empty() {
                 return Ok(fetched);
             }
         }
-        // The groups are there: the script makes them. One trip more than a busy worker needs, and only when it is idle.
-        let (entries, all) = self.wait(request)?;
-        if entries.is_empty() {
+        let Some(given) = self.next_message(request.wait)? else {
+            self.look = true;
             return Ok(Fetched::default());
+        };
+        let started = Fetched {
+            deliveries: given.deliveries,
+            paused: false,
+        };
+        self.entries = given.entries;
+        if self.entries.is_empty() && !started.deliveries.is_empty() {
+            return Ok(started);
         }
-        let fetched = self.take(request, &entries)?;
-        self.emptied = all && !fetched.paused;
-        Ok(fetched)
+        // There are tasks that somebody has to start: those of the entries, which are older than what came with them, or any.
+        let room = count - started.deliveries.len().min(count);
+        match self.take(room, first) {
+            Ok(mut older) => {
+                older.deliveries.extend(started.deliveries);
+                older.paused &= older.deliveries.is_empty();
+                Ok(older)
+            }
+            Err(_) if !started.deliveries.is_empty() => Ok(started),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn close(&mut self) -> Result<Vec<Delivery>, EngineError> {
+        let mut deliveries = Vec::new();
+        if self.line.is_open() && self.granted > 0 {
+            deliveries = self.take(0, Priority::Normal)?.deliveries;
+        }
+        self.line.close();
+        Ok(deliveries)
     }
 }
 
 pub(super) struct Replies {
-    pub(super) line: Line,
+    pub(super) line: PushLine,
     pub(super) key: String,
-    /// The last entry that was read.
+    /// The last entry that was read of what came while nobody listened.
     pub(super) last: String,
+    /// There may be more of them.
+    pub(super) kept: bool,
 }
 
-impl ReplyFeed for Replies {
-    fn next(&mut self, wait: Duration) -> Result<Vec<Reply>, EngineError> {
-        let answer = self.line.read(&self.key, &self.last, wait)?;
+impl Replies {
+    /// Reads what came while nobody listened.
+    fn read_kept(&mut self) -> Result<Vec<Reply>, EngineError> {
+        let mut command = redis::cmd("XREAD");
+        command.arg("COUNT").arg(100);
+        command.arg("STREAMS").arg(&self.key).arg(&self.last);
+        let answer: Option<StreamReadReply> = self.line.call(|c| command.query(c))?;
+        let streams = answer.map(|answer| answer.keys).unwrap_or_default();
         let mut replies = Vec::new();
-        for entry in answer.keys.into_iter().flat_map(|stream| stream.ids) {
+        self.kept = !streams.is_empty();
+        for entry in streams.into_iter().flat_map(|stream| stream.ids) {
             for (field, data) in entry.map {
-                let mut chars = field.chars();
-                let (Some(kind), Some(data)) = (chars.next(), bytes(data)) else {
-                    continue;
-                };
-                let Some(id) = id(chars.as_str().as_bytes()) else {
-                    continue;
-                };
-                replies.push(Reply {
-                    id,
-                    outcome: outcome(kind, &data),
-                });
+                replies.extend(bytes(data).and_then(|data| reply(field.as_bytes(), &data)));
             }
             self.last = entry.id;
         }
         Ok(replies)
+    }
+}
+
+/// Reads an outcome: its kind and the id of its task, and its data.
+fn reply(head: &[u8], data: &[u8]) -> Option<Reply> {
+    let (kind, task) = head.split_first()?;
+    Some(Reply {
+        id: id(task)?,
+        outcome: outcome(char::from(*kind), data),
+    })
+}
+
+impl ReplyFeed for Replies {
+    fn next(&mut self, wait: Duration) -> Result<Vec<Reply>, EngineError> {
+        if !self.line.is_open() {
+            self.line.open(&self.key)?;
+            self.kept = true;
+        }
+        if self.kept {
+            // Without waiting: after a new connection the client has to look its tasks up.
+            return self.read_kept();
+        }
+        let Some(message) = self.line.next_message(wait)? else {
+            // A connection that was cut in silence would stay silent.
+            self.line.call(|c| redis::cmd("PING").query::<String>(c))?;
+            return Ok(Vec::new());
+        };
+        let strings = packed::strings(&message).ok_or_else(|| unexpected("outcomes"))?;
+        let pairs = strings.chunks_exact(2);
+        Ok(pairs.filter_map(|pair| reply(pair[0], pair[1])).collect())
     }
 }
 

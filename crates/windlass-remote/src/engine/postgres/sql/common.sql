@@ -46,13 +46,14 @@ BEGIN
 END
 $$;
 
--- Gives tasks their outcome; the caller has locked them. Returns whom to tell.
-CREATE FUNCTION finish(
-  s queue, _ids text[], _olds text[], _news text[], _data bytea[], _failures integer, _deaths integer
-) RETURNS text[] LANGUAGE plpgsql AS $$
+-- Gives tasks their outcome; the caller has locked them, or names their fences: then only those that run with these are changed.
+-- The old states, if none are given, are all running. Returns the ids of the tasks, and whom to tell.
+CREATE FUNCTION finish_all(
+  s queue, _ids text[], _olds text[], _fences bigint[], _news text[], _data bytea[], _failures integer, _deaths integer,
+  OUT finished text[], OUT told text[]
+) LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := now_ms();
-  told text[];
   names text[];
   schedules text[];
 BEGIN
@@ -68,9 +69,10 @@ BEGIN
       expires = CASE WHEN u.new <> 'b' THEN t + option(k.options, 5) END,
       pos = CASE WHEN u.new = 'b' THEN nextval('pos') ELSE k.pos END,
       worker = NULL, due = NULL, start_by = NULL, renewed = NULL, parked = false, paid = false
-    FROM unnest(_ids, _olds, _news, _data) AS u (id, old, new, data)
+    FROM unnest(_ids, _olds, _fences, _news, _data) AS u (id, old, fence, new, data)
     WHERE k.qid = s.qid AND k.id = ANY (_ids) AND k.id = u.id
-    RETURNING k.id, k.name, k.watchers, k.schedule, u.old, u.new, u.data
+      AND (u.fence IS NULL OR (k.state = 'x' AND k.fence = u.fence))
+    RETURNING k.id, k.name, k.watchers, k.schedule, coalesce(u.old, 'x') AS old, u.new, u.data
   ), replied AS (
     -- Large results are looked up: the way to the client stays short.
     INSERT INTO reply (client, at, ids, kinds, data)
@@ -86,10 +88,10 @@ BEGIN
            count(*) FILTER (WHERE new = 'c'), count(*) FILTER (WHERE new = 'b')
     FROM fin
   )
-  SELECT (SELECT array_agg('r' || client) FROM replied),
+  SELECT coalesce(array_agg(id), '{}'), (SELECT array_agg('r' || client) FROM replied),
          array_agg(DISTINCT name) FILTER (WHERE old = 'x'),
          array_agg(DISTINCT schedule) FILTER (WHERE schedule IS NOT NULL)
-  INTO told, names, schedules FROM fin;
+  INTO finished, told, names, schedules FROM fin;
   IF schedules IS NOT NULL THEN
     UPDATE schedule SET next = t + after_finish
       WHERE qid = s.qid AND name = ANY (schedules) AND after_finish IS NOT NULL;
@@ -98,7 +100,15 @@ BEGIN
   IF s.limited AND names IS NOT NULL AND unpark(s, names) THEN
     told := told || ('t' || s.name);
   END IF;
-  RETURN told;
+END
+$$;
+
+-- Gives tasks their outcome; the caller has locked them. Returns whom to tell.
+CREATE FUNCTION finish(
+  s queue, _ids text[], _olds text[], _news text[], _data bytea[], _failures integer, _deaths integer
+) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (finish_all(s, _ids, _olds, NULL, _news, _data, _failures, _deaths)).told;
 END
 $$;
 

@@ -2,8 +2,11 @@
 -- A success counts until there is an outcome; all else only from the latest delivery of a task that runs. Rows are locked in the
 -- order of their ids, here and everywhere, so that no two calls wait for each other. There is no `ORDER BY id` for that: an index
 -- scan goes through an array in order, and with the clause the planner may go through the whole queue instead.
+-- With `_current` there are outcomes only, in the order of their ids, and only those of the latest delivery are recorded: that is nearly always
+-- all of them, and takes no lock before. The caller reports the others again without it, in a transaction of its own: there, rows
+-- would be locked out of order.
 CREATE FUNCTION report(
-  _q text, _ids text[], _fences bigint[], _kinds text[], _data bytea[], _delays bigint[],
+  _q text, _current boolean, _ids text[], _fences bigint[], _kinds text[], _data bytea[], _delays bigint[],
   OUT accepted text[], OUT told text[]
 ) LANGUAGE plpgsql {settings} AS $$
 DECLARE
@@ -20,6 +23,10 @@ BEGIN
   accepted := '{}';
   SELECT * INTO s FROM queue WHERE name = _q;
   IF NOT FOUND THEN RETURN; END IF;
+  IF _current THEN
+    SELECT f.finished, f.told INTO accepted, told FROM finish_all(s, _ids, NULL, _fences, _kinds, _data, 1, 0) AS f;
+    RETURN;
+  END IF;
   WITH locked AS MATERIALIZED (
     SELECT id, state, fence FROM task WHERE qid = s.qid AND id = ANY (_ids) FOR UPDATE
   ), judged AS (
@@ -87,7 +94,8 @@ BEGIN
       UPDATE task SET watchers = watchers || _watcher WHERE qid = q AND id = ANY (unwatched);
     END IF;
   END IF;
-  RETURN QUERY SELECT id, state::text, name, version, failures, deaths, fence, worker, failure, result, payload
+  RETURN QUERY SELECT id, state::text, name, version, failures, deaths, fence, worker, failure, result,
+      CASE WHEN _watcher IS NULL THEN payload END
     FROM task WHERE qid = q AND id = ANY (_ids);
 END
 $$;

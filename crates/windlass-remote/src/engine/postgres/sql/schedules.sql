@@ -72,7 +72,7 @@ BEGIN
   fired := true;
   busy := EXISTS (SELECT FROM task WHERE qid = q AND id = c.last AND state IN ('s', 'r', 'x'));
   queued := c.waiting;
-  IF c.overlap = 2 THEN
+  IF c.overlap = 2 AND c.after_finish IS NULL THEN
     -- One at a time; if more than 1,000 wait, the oldest give way.
     queued := queued || CASE WHEN busy THEN _ids ELSE _ids[2:] END;
     queued := queued[greatest(cardinality(queued) - 999, 1):];
@@ -82,6 +82,11 @@ BEGIN
     WHEN c.overlap = 1 OR (c.overlap = 0 AND NOT busy) THEN submit_scheduled(_q, c, _ids)
     WHEN c.overlap = 2 AND NOT busy THEN submit_scheduled(_q, c, _ids[1:1])
   END;
+  IF c.after_finish IS NOT NULL AND told IS NULL THEN
+    -- No outcome will set the next time of this fixed delay: the task that runs is of the schedule that it replaced.
+    UPDATE schedule SET next = now_ms() + after_finish WHERE qid = q AND name = _name;
+    told := ARRAY['m' || _q || ':!'];
+  END IF;
 END
 $$;
 

@@ -1,4 +1,4 @@
--- Version 1 of the tables. Times are milliseconds of the server's clock since 1970.
+-- The tables of a new schema; older ones get there by the steps of `schema.rs`. Times are milliseconds of the server's clock since 1970.
 CREATE TABLE queue (
   qid integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE,
@@ -44,7 +44,13 @@ CREATE TABLE task (
   -- The id first: a condition `id = ANY (array)` on a first column is always one of the index. On a second column it may
   -- become a filter over the whole queue.
   PRIMARY KEY (id, qid)
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
+) WITH (
+  -- A task is written three times within a short time. The second and third version find room on the page of the first, and what they
+  -- replace is pruned there: less to log, and less space, than new pages for each.
+  fillfactor = 50,
+  -- Vacuum keeps up with a queue that is always busy: it starts early and does not pause.
+  autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+);
 
 CREATE INDEX task_ready ON task (qid, level, pos) WHERE state = 'r' AND NOT parked;
 CREATE INDEX task_parked ON task (qid, name, pos) WHERE state = 'r' AND parked;

@@ -36,11 +36,12 @@ CREATE FUNCTION last_checkpoint(_q text, _id text) RETURNS bytea LANGUAGE sql ST
   SELECT checkpoint FROM task WHERE qid = (SELECT qid FROM queue WHERE name = _q) AND id = _id
 $$;
 
--- Gives the deliveries of a worker back and forgets it.
+-- Gives the deliveries of a worker back and forgets it. Those that may run once fail instead: they may have done half of their work.
 CREATE FUNCTION leave(_q text, _worker text, OUT told text[]) LANGUAGE plpgsql {settings} AS $$
 DECLARE
   s queue;
   ids text[];
+  once text[];
   n integer;
 BEGIN
   SELECT * INTO s FROM queue WHERE name = _q;
@@ -48,10 +49,17 @@ BEGIN
   DELETE FROM worker WHERE qid = s.qid AND id = _worker;
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'x' AND worker = _worker);
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND id = ANY (ids) AND state = 'x' AND worker = _worker FOR UPDATE);
+  once := ARRAY(SELECT id FROM task WHERE qid = s.qid AND id = ANY (ids) AND option(options, 3) = 1);
+  n := cardinality(once);
+  IF n > 0 THEN
+    told := finish(s, once, array_fill('x'::text, ARRAY[n]), array_fill('f'::text, ARRAY[n]),
+                   array_fill('l'::bytea, ARRAY[n]), 0, 0);
+    ids := ARRAY(SELECT id FROM unnest(ids) AS id WHERE id <> ALL (once));
+  END IF;
   n := cardinality(ids);
   IF n > 0 THEN
-    told := put_back(s, ids, array_fill('p'::text, ARRAY[n]), array_fill(NULL::bytea, ARRAY[n]),
-                     array_fill(0::bigint, ARRAY[n]));
+    told := told || put_back(s, ids, array_fill('p'::text, ARRAY[n]), array_fill(NULL::bytea, ARRAY[n]),
+                             array_fill(0::bigint, ARRAY[n]));
   END IF;
 END
 $$;

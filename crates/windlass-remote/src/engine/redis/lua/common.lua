@@ -1,15 +1,16 @@
 -- Prepended to every script. KEYS[1] is the counter hash of the queue, `wl:{queue}:cnt`; all keys that a script touches
 -- begin with `wl:{queue}:` and so are in its slot. A script writes its counts once, at its end.
 --
--- A record has few fields, since each one costs time in every command: `d`, the description, never changes, and is parsed once in a
--- script for all tasks that share it; `m`, the head, changes with each transition. Numbers stay texts where nobody computes with
--- them: Redis turns a Lua number into a text the slow way.
+-- A record is one string, so that one command reads those of a batch and one writes them: the head, which changes with each
+-- transition; the watchers; the description, which never changes, and is parsed once in a script for all tasks that share it; the
+-- payload. What is large or rare is in a hash beside it. Numbers stay texts where nobody computes with them: Redis turns a Lua
+-- number into a text the slow way.
 local P = string.sub(KEYS[1], 1, -4)
-local T = P .. 't:'
+local T, E = P .. 't:', P .. 'e:'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local NOW = string.format('%.0f', now)
-local counts, running, replies, told = {}, {}, {}, false
+local counts, running, replies, told, fresh = {}, {}, {}, false, 0
 local STREAMS = { P .. 'r0', P .. 'r1', P .. 'r2' }
 local match, sub = string.match, string.sub
 
@@ -39,32 +40,55 @@ local function kind_of(d)
   return kind
 end
 
--- The head of a task: state, fence, failures, worker deaths, unknown since, ready since, paid (a start was reserved), entry, worker.
-local HEAD = '^(.)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d)|([^|]*)|(.*)$'
-local function head(t)
-  return t.s .. '|' .. t.a .. '|' .. t.f .. '|' .. t.k .. '|' .. t.us .. '|' .. t.rs .. '|' .. t.paid .. '|' .. t.e .. '|' .. t.w
-end
+-- The record of a task that has no outcome, or is a dead letter. In its first line, the head: state, fence, failures, worker deaths,
+-- unknown since, ready since, paid (a start was reserved), whether there is a hash beside it, entry, worker.
+local RECORD = '^([srxb])|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d)|(%d)|([^|\n]*)|([^\n]*)\n([^\n]*)\n([^\n]*)\n()'
 
--- Reads fields of a record that has no outcome, or is a dead letter; false for any other. A finished record is a string, for
--- which the answer is an error.
-local function fields(key, ...)
-  local h = redis.pcall('HMGET', key, ...)
-  if h[1] then return h end
-  if h.err and not string.find(h.err, 'WRONGTYPE', 1, true) then error(h.err) end
-  return false
-end
-
-local function read(id)
-  local key = T .. id
-  local h = fields(key, 'm', 'd', 're')
-  local kind = h and h[2] and kind_of(h[2])
+-- Returns nothing for a record of another form: a finished one, or what a foreign hand has written.
+local function parse(id, record)
+  local s, a, f, k, us, rs, paid, beside, e, w, re, d, at = match(record or '', RECORD)
+  local kind = s and kind_of(d)
   if not kind then return nil end
-  local s, a, f, k, us, rs, paid, e, w = match(h[1], HEAD)
-  if not s then return nil end
-  return { id = id, key = key, kind = kind, re = h[3], s = s, a = a, f = f, k = k, us = us, rs = rs, paid = paid, e = e, w = w }
+  return { id = id, key = T .. id, kind = kind, s = s, a = a, f = f, k = k, us = us, rs = rs, paid = paid, beside = beside, e = e,
+           w = w, re = re, d = d, p = sub(record, at) }
 end
 
-local function write(task) redis.call('HSET', task.key, 'm', head(task)) end
+-- Reads at most 200 records in one command. It returns false for a key of another type, where GET would fail.
+local function read_all(ids)
+  local keys = {}
+  for at, id in ipairs(ids) do keys[at] = T .. id end
+  return keys[1] and redis.call('MGET', unpack(keys)) or keys
+end
+
+local function read(id) return parse(id, redis.call('MGET', T .. id)[1]) end
+
+local function record(t)
+  return t.s .. '|' .. t.a .. '|' .. t.f .. '|' .. t.k .. '|' .. t.us .. '|' .. t.rs .. '|' .. t.paid .. '|' .. t.beside .. '|'
+    .. t.e .. '|' .. t.w .. '\n' .. t.re .. '\n' .. t.d .. '\n' .. t.p
+end
+
+local function write(task) redis.call('SET', task.key, record(task)) end
+
+-- Keeps a field in the hash beside a record until its outcome: p a large payload, x the last failure, c the checkpoint. The caller
+-- writes the record.
+local function keep(task, field, data)
+  redis.call('HSET', E .. task.id, field, data)
+  task.beside = '1'
+end
+
+local function kept(task, field) return task.beside == '1' and redis.call('HGET', E .. task.id, field) end
+
+-- Returns the record of a new task; with an entry and a worker, that of one that runs. It is written whole with each transition, so a
+-- large payload is not in it.
+local function new_record(id, state, watcher, description, payload, entry, worker)
+  local beside = '0'
+  if #payload > 1024 then
+    redis.call('HSET', E .. id, 'p', payload)
+    beside, payload = '1', ''
+  end
+  return state .. (entry and '|1|0|0|0|' or '|0|0|0|0|') .. NOW .. '|0|' .. beside .. '|' .. (entry or '') .. '|' .. (worker or '')
+    .. '\n' .. watcher .. '\n' .. description .. '\n' .. payload
+end
 
 local function ensure_groups()
   for _, stream in ipairs(STREAMS) do
@@ -86,6 +110,27 @@ local function grouped(...)
     error(answer.err)
   end
   return answer
+end
+
+-- Adds a task to the ready ones of its priority; `flush` wakes workers for it.
+local function add_ready(stream, id)
+  fresh = fresh + 1
+  return redis.call('XADD', stream, '*', 'i', id)
+end
+
+-- Sends a message to whoever listens to a channel; returns whether anybody did.
+local function push(channel, message)
+  local heard = redis.pcall('PUBLISH', channel, message)
+  return type(heard) == 'number' and heard > 0
+end
+
+-- A feed of a worker with room that has found no task waits for a message on the channel `w:<feed>`. It is in the sorted set `wait`
+-- then, with the number of tasks that it has room for. An empty message says that there may be tasks. A feed that is gone is forgotten
+-- by whoever notices it.
+local function wake(most)
+  for _, feed in ipairs(redis.call('ZREVRANGE', P .. 'wait', 0, most - 1)) do
+    if not push(P .. 'w:' .. feed, '') then redis.call('ZREM', P .. 'wait', feed) end
+  end
 end
 
 -- An entry is its level, a colon, and its id in the stream of that level.
@@ -118,7 +163,7 @@ local function enqueue(task, at)
   if at <= now then
     task.s, task.rs = 'r', NOW
     write(task)
-    redis.call('XADD', task.kind.stream, '*', 'i', task.id)
+    add_ready(task.kind.stream, task.id)
   else
     task.s = 's'
     write(task)
@@ -142,16 +187,18 @@ local function reply(watchers, id, kind, data)
   for watcher in string.gmatch(watchers, '[^,]+') do reply_to(watcher, id, kind, data) end
 end
 
--- Submits a task of a named schedule. `s` is what `schedule_fields` returned.
+-- Submits a task of a named schedule; returns whether it is a new one. `s` is what `schedule_fields` returned.
 local function submit_scheduled(name, s, id)
-  if redis.call('EXISTS', T .. id) == 0 then
+  local new = redis.call('EXISTS', T .. id) == 0
+  if new then
     local after = s.after or (s.overlap == '2' and 'q')
     local description = s.o .. '|' .. s.v .. '|' .. (after and (after .. ':' .. name) or '') .. '|' .. s.n
     count('submitted', 1)
-    redis.call('HSET', T .. id, 'm', 'r|0|0|0|0|' .. NOW .. '|0||', 'd', description, 'p', s.p)
-    redis.call('XADD', P .. 'r' .. sub(s.o, 1, 1), '*', 'i', id)
+    redis.call('SET', T .. id, new_record(id, 'r', '', description, s.p))
+    add_ready(P .. 'r' .. sub(s.o, 1, 1), id)
   end
   redis.call('HSET', P .. 's:' .. name, 'last', id)
+  return new
 end
 
 local function schedule_fields(name)
@@ -178,14 +225,14 @@ end
 local DEAD_CAP = 10000
 
 local function bury(task, data)
-  task.s, task.e, task.w, task.paid = 'b', '', '', '0'
-  redis.call('HSET', task.key, 'm', head(task), 'x', data)
-  redis.call('HDEL', task.key, 're')
+  task.s, task.e, task.w, task.paid, task.re = 'b', '', '', '0', ''
+  keep(task, 'x', data)
+  write(task)
   redis.call('ZADD', P .. 'dead', redis.call('HINCRBY', KEYS[1], 'seq', 1), task.id)
   local surplus = redis.call('ZCARD', P .. 'dead') - DEAD_CAP
   if surplus > 0 then
     for _, old in ipairs(redis.call('ZRANGE', P .. 'dead', 0, math.min(surplus, 100) - 1)) do
-      redis.call('DEL', T .. old)
+      redis.call('DEL', T .. old, E .. old)
       redis.call('ZREM', P .. 'dead', old)
     end
   end
@@ -195,7 +242,7 @@ end
 -- its end in one command: `state|name|data` for version 1 and one delivery without failure, else
 -- `state+version|fence|failures|deaths|name|data`.
 local function finish(task, state, data)
-  local kind, old = task.kind, task.s
+  local kind, old, watchers = task.kind, task.s, task.re
   if state == 'b' then
     bury(task, data)
   elseif kind.v == '1' and task.a == '1' and task.f == '0' and task.k == '0' then
@@ -204,8 +251,10 @@ local function finish(task, state, data)
     redis.call('SET', task.key, state .. '+' .. kind.v .. '|' .. task.a .. '|' .. task.f .. '|' .. task.k .. '|' .. kind.n .. '|' .. data,
       'PX', kind.ttl)
   end
+  if state ~= 'b' and task.beside == '1' then redis.call('DEL', E .. task.id) end
+  task.s = state
   moved(kind.n, old, state)
-  if task.re then reply(task.re, task.id, state, data) end
+  if watchers ~= '' then reply(watchers, task.id, state, data) end
   if kind.sch then after_outcome(kind.sch) end
 end
 
@@ -220,7 +269,7 @@ local function unpark(name)
     local id = redis.call('LPOP', P .. 'park:' .. name)
     if not id then break end
     local task = read(id)
-    if task and task.s == 'r' then redis.call('XADD', task.kind.stream, '*', 'i', id) end
+    if task and task.s == 'r' then add_ready(task.kind.stream, id) end
   end
 end
 
@@ -236,7 +285,15 @@ local function flush()
   end
   for watcher, list in pairs(replies) do
     local key = P .. 're:' .. watcher
-    redis.call('XADD', key, 'MAXLEN', '~', 2000, '*', unpack(list))
-    redis.call('PEXPIRE', key, 900000)
+    -- 200 outcomes at most in one message: Lua cannot unpack a list of any length.
+    for from = 1, #list, 400 do
+      local part = #list <= 400 and list or { unpack(list, from, math.min(from + 399, #list)) }
+      -- A client that does not listen reads them later.
+      if not push(key, cmsgpack.pack(part)) then
+        redis.call('XADD', key, 'MAXLEN', '~', 2000, '*', unpack(part))
+        redis.call('PEXPIRE', key, 900000)
+      end
+    end
   end
+  if fresh > 0 then wake(math.min(fresh, 8)) end
 end

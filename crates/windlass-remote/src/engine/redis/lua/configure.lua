@@ -8,5 +8,6 @@ elseif ARGV[3] ~= '' then
   redis.call('HSET', P .. 'cfg', 'cap', ARGV[3])
 end
 if changed then tell_changed() end
+if ARGV[1] == '0' then wake(200) end
 local cfg = redis.call('HMGET', P .. 'cfg', 'paused', 'closed', 'cap')
 return { cfg[1] or '0', cfg[2] or '0', cfg[3] or '' }

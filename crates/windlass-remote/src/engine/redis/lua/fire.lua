@@ -12,14 +12,22 @@ else
 end
 local last = s.last and read(s.last)
 local busy = last and last.s ~= 'b'
-if busy and s.overlap == '0' then return 1 end
-for at = 4, #ARGV do
-  if busy and s.overlap == '2' then
-    if redis.call('RPUSH', P .. 'sq:' .. name, ARGV[at]) > 1000 then redis.call('LPOP', P .. 'sq:' .. name) end
-  else
-    submit_scheduled(name, s, ARGV[at])
-    busy = true
+local submitted = false
+if not (busy and s.overlap == '0') then
+  for at = 4, #ARGV do
+    if busy and s.overlap == '2' and not s.after then
+      if redis.call('RPUSH', P .. 'sq:' .. name, ARGV[at]) > 1000 then redis.call('LPOP', P .. 'sq:' .. name) end
+    elseif not busy or s.overlap ~= '2' then
+      submitted = submit_scheduled(name, s, ARGV[at]) or submitted
+      busy = true
+    end
   end
+end
+if s.after and not submitted then
+  -- No outcome will set the next time of this fixed delay: the task that runs is of the schedule that it replaced.
+  redis.call('HSET', key, 'next', now + s.after)
+  redis.call('ZADD', P .. 'cronz', now + s.after, name)
+  tell_changed()
 end
 flush()
 return 1

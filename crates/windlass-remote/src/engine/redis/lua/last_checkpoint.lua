@@ -1,3 +1,2 @@
 -- ARGV: id. Returns the bytes of the last checkpoint, or nothing.
-local h = fields(T .. ARGV[1], 'm', 'c')
-return h and h[2]
+return redis.call('HGET', E .. ARGV[1], 'c')

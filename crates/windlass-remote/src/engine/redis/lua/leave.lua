@@ -1,29 +1,35 @@
--- ARGV: worker. Gives its deliveries back and forgets it. A consumer is removed only after nothing of it is pending: what is
--- pending would neither be delivered nor claimed again.
-local worker = ARGV[1]
+-- ARGV: worker. Gives up to 200 of its deliveries back, and forgets it when there are no more. Returns how many calls are still needed: 1
+-- for one at least. A task that may run once fails instead: it may have done half of its work. A consumer is removed only after nothing
+-- of it is pending: what is pending would neither be delivered nor claimed again.
+local worker, left = ARGV[1], 200
 for level, stream in ipairs(STREAMS) do
-  local left = true
-  for _ = 1, 60 do
-    local pending = grouped('XPENDING', stream, 'w', '-', '+', 200, worker)
-    for _, item in ipairs(pending) do
-      local entry = (level - 1) .. ':' .. item[1]
-      local found = redis.call('XRANGE', stream, item[1], item[1])
-      local id = found[1] and found[1][2][2]
-      local task = id and read(id)
-      drop_entry(entry)
-      if task and task.s == 'x' and task.e == entry then
+  local pending = grouped('XPENDING', stream, 'w', '-', '+', left, worker)
+  for _, item in ipairs(pending) do
+    local entry = (level - 1) .. ':' .. item[1]
+    local found = redis.call('XRANGE', stream, item[1], item[1])
+    local id = found[1] and found[1][2][2]
+    local task = id and read(id)
+    drop_entry(entry)
+    if task and task.s == 'x' and task.e == entry then
+      if task.kind.once then
+        count('failed', 1)
+        finish(task, 'f', 'l')
+      else
         enqueue(task, now)
-      elseif task and task.s == 'r' then
-        -- Read by the worker, but not started yet.
-        redis.call('XADD', stream, '*', 'i', id)
       end
+    elseif task and task.s == 'r' then
+      -- Read by the worker, but not started yet.
+      add_ready(stream, id)
     end
-    left = #pending == 200
-    if not left then break end
   end
-  if not left then grouped('XGROUP', 'DELCONSUMER', stream, 'w', worker) end
+  left = left - #pending
+  if left == 0 then
+    flush()
+    return 1
+  end
+  grouped('XGROUP', 'DELCONSUMER', stream, 'w', worker)
 end
 redis.call('ZREM', P .. 'wk', worker)
 redis.call('HDEL', P .. 'wki', worker)
 flush()
-return 1
+return 0

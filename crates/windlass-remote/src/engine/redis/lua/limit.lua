@@ -6,4 +6,5 @@ if ARGV[3] ~= '' then redis.call('HSET', key, 'i', ARGV[3], 'b', ARGV[4]) end
 redis.call('HSET', P .. 'cfg', 'limited', '1')
 unpark(ARGV[1])
 tell_changed()
+if fresh > 0 then wake(math.min(fresh, 8)) end
 return 1

@@ -1,5 +1,5 @@
 -- ARGV: a client that watches (or ''), then ids. Returns fields and values for each record, or nothing: s state, n name, v version,
--- a fence, f failures, k deaths, w worker, r result, x failure, p payload.
+-- a fence, f failures, k deaths, w worker, r result, x failure, p payload (not for a client that watches: it waits for the outcome).
 local out = {}
 
 local function finished(value)
@@ -11,26 +11,27 @@ local function finished(value)
 end
 
 local function unfinished(task)
-  local h = redis.call('HMGET', task.key, 'p', 'x')
-  local record = { 's', task.s, 'n', task.kind.n, 'v', task.kind.v, 'a', task.a, 'f', task.f, 'k', task.k, 'p', h[1] or '' }
+  local record = { 's', task.s, 'n', task.kind.n, 'v', task.kind.v, 'a', task.a, 'f', task.f, 'k', task.k }
+  local failure = kept(task, 'x')
   if task.w ~= '' then record[#record + 1] = 'w'; record[#record + 1] = task.w end
-  if h[2] then record[#record + 1] = 'x'; record[#record + 1] = h[2] end
+  if failure then record[#record + 1] = 'x'; record[#record + 1] = failure end
+  if ARGV[1] == '' then record[#record + 1] = 'p'; record[#record + 1] = kept(task, 'p') or task.p end
   return record
 end
 
-for at = 2, #ARGV do
-  local task = read(ARGV[at])
+local ids = {}
+for at = 2, #ARGV do ids[at - 1] = ARGV[at] end
+for at, value in ipairs(read_all(ids)) do
+  local task = parse(ids[at], value)
   if task then
-    out[#out + 1] = unfinished(task)
-    local watchers = task.re or ''
-    if ARGV[1] ~= '' and task.s ~= 'b' and not string.find(',' .. watchers .. ',', ',' .. ARGV[1] .. ',', 1, true) then
-      redis.call('HSET', task.key, 're', watchers ~= '' and (watchers .. ',' .. ARGV[1]) or ARGV[1])
+    out[at] = unfinished(task)
+    if ARGV[1] ~= '' and task.s ~= 'b' and not string.find(',' .. task.re .. ',', ',' .. ARGV[1] .. ',', 1, true) then
+      task.re = task.re ~= '' and (task.re .. ',' .. ARGV[1]) or ARGV[1]
+      write(task)
     end
   else
     -- No record at all, or a finished one.
-    local value = redis.pcall('GET', T .. ARGV[at])
-    if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then error(value.err) end
-    out[#out + 1] = type(value) == 'string' and finished(value) or {}
+    out[at] = value and finished(value) or {}
   end
 end
 return out

@@ -6,9 +6,9 @@ for at = 2, #ARGV do
     done = done + 1
     redis.call('ZREM', P .. 'dead', task.id)
     if ARGV[1] == 'd' then
-      redis.call('DEL', task.key)
+      redis.call('DEL', task.key, E .. task.id)
     else
-      redis.call('HDEL', task.key, 'x')
+      redis.call('HDEL', E .. task.id, 'x')
       task.f, task.k, task.us = '0', '0', '0'
       count('revived', 1)
       enqueue(task, now)

@@ -1,10 +1,15 @@
--- ARGV: worker, count, three levels in order, then level and stream id and task id of each entry that the worker has read already. If
--- there are any, no others are read: the worker has asked for as many as it wants.
--- Returns 'p' if the queue is paused, else for each started task: id, `fence|failures|deaths|milliseconds since it was first
--- unknown|entry`, description, payload.
-local worker, want = ARGV[1], tonumber(ARGV[2])
+-- ARGV: worker, feed, for how many tasks the feed is in `wait` as far as it knows, count, three levels in order, then level and stream id
+-- and task id of each entry that the worker has read already. If there are any, no others are read: the worker has asked for as many as
+-- it wants. Otherwise a feed for which there are too few is in `wait` from now on.
+-- Returns for how many tasks it is in `wait` now, or 'p' if the queue is paused; then for each started task: id,
+-- `fence|failures|deaths|milliseconds since it was first unknown|entry`, description, payload.
+local worker, feed, granted, want = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+if granted > 0 then
+  -- What was given to the feed since then is on its way, and has its place.
+  want = want - granted + tonumber(redis.call('ZSCORE', P .. 'wait', feed) or 0)
+end
 local cfg = redis.call('HMGET', P .. 'cfg', 'paused', 'limited')
-local out, started = {}, 0
+local out, started = { '' }, 0
 
 -- Whether a task of a limited type may start; if not, it is parked or has a time reserved.
 local function admitted(task)
@@ -34,8 +39,7 @@ local function admitted(task)
 end
 
 -- Whether a task may start although its kind waits for no longer than a time, or has limits.
-local function allowed(id, entry)
-  local task = read(id)
+local function allowed(task, entry)
   if task.kind.queue > 0 and now - tonumber(task.rs) > task.kind.queue then
     drop_entry(entry)
     count('failed', 1)
@@ -49,56 +53,86 @@ local function allowed(id, entry)
   return true
 end
 
-local function start(level, sid, id)
-  local key, entry = T .. id, level .. ':' .. sid
-  local h = fields(key, 'm', 'd', 'p')
-  local kind = h and h[2] and kind_of(h[2])
-  local s, a, f, k, us, rs
-  if kind then s, a, f, k, us, rs = match(h[1], HEAD) end
-  if s ~= 'r' then return drop_entry(entry) end
-  if (kind.queue > 0 or cfg[2] == '1') and not allowed(id, entry) then return end
-  local fence = one_more(a)
-  redis.call('HSET', key, 'm', 'x|' .. fence .. '|' .. f .. '|' .. k .. '|' .. us .. '|' .. rs .. '|0|' .. entry .. '|' .. worker)
-  moved(kind.n, 'r', 'x')
+local function start(task, entry)
+  task.s, task.a, task.paid, task.e, task.w = 'x', one_more(task.a), '0', entry, worker
+  moved(task.kind.n, 'r', 'x')
   started = started + 1
-  local unknown = us == '0' and '0' or string.format('%.0f', now - tonumber(us))
+  local unknown = task.us == '0' and '0' or string.format('%.0f', now - tonumber(task.us))
   local at = #out
-  out[at + 1] = id
-  out[at + 2] = fence .. '|' .. f .. '|' .. k .. '|' .. unknown .. '|' .. entry
-  out[at + 3] = h[2]
-  out[at + 4] = h[3] or ''
+  out[at + 1] = task.id
+  out[at + 2] = task.a .. '|' .. task.f .. '|' .. task.k .. '|' .. unknown .. '|' .. entry
+  out[at + 3] = task.d
+  out[at + 4] = kept(task, 'p') or task.p
 end
 
 -- Gives an entry back that was read already.
-local function unread(at)
-  drop_entry(ARGV[at] .. ':' .. ARGV[at + 1])
-  redis.call('XADD', P .. 'r' .. ARGV[at], '*', 'i', ARGV[at + 2])
+local function unread(level, sid, id)
+  drop_entry(level .. ':' .. sid)
+  add_ready(P .. 'r' .. level, id)
+end
+
+-- Starts the tasks of entries, given as three lists, until there are as many as are wanted.
+local function start_all(levels, sids, ids)
+  local values, records, seen = read_all(ids), {}, {}
+  for at, id in ipairs(ids) do
+    local entry = levels[at] .. ':' .. sids[at]
+    if started >= want then
+      -- A blocking read may return one entry from each stream, more than there is room for.
+      unread(levels[at], sids[at], id)
+    else
+      -- What was read for a second entry of a task is out of date; the first has decided for both.
+      local task = not seen[id] and parse(id, values[at])
+      seen[id] = true
+      if not task or task.s ~= 'r' then
+        drop_entry(entry)
+      elseif (task.kind.queue == 0 and cfg[2] ~= '1') or allowed(task, entry) then
+        start(task, entry)
+        local n = #records
+        records[n + 1] = task.key
+        records[n + 2] = record(task)
+      end
+    end
+  end
+  if records[1] then redis.call('MSET', unpack(records)) end
 end
 
 if cfg[1] == '1' then
-  for at = 6, #ARGV, 3 do unread(at) end
-  return 'p'
+  for at = 8, #ARGV, 3 do unread(ARGV[at], ARGV[at + 1], ARGV[at + 2]) end
+  if granted > 0 then redis.call('ZREM', P .. 'wait', feed) end
+  return { 'p' }
 end
-for at = 6, #ARGV, 3 do
-  if started < want then
-    start(ARGV[at], ARGV[at + 1], ARGV[at + 2])
-  else
-    -- A blocking read may return one entry from each stream, more than there is room for.
-    unread(at)
+if #ARGV > 7 then
+  local levels, sids, ids = {}, {}, {}
+  for at = 8, #ARGV, 3 do
+    local n = #ids + 1
+    levels[n], sids[n], ids[n] = ARGV[at], ARGV[at + 1], ARGV[at + 2]
   end
+  start_all(levels, sids, ids)
 end
-for at = #ARGV > 5 and 9 or 3, 5 do
+for at = #ARGV > 7 and 9 or 5, 7 do
   -- Entries of cancelled or limited tasks start nothing, so there may be more to read; but not without end.
   for _ = 1, 20 do
     if started >= want then break end
     local asked = want - started
     local got = grouped('XREADGROUP', 'GROUP', 'w', worker, 'COUNT', asked, 'STREAMS', P .. 'r' .. ARGV[at], '>')
     if not got then break end
+    local levels, sids, ids = {}, {}, {}
     for _, entry in ipairs(got[1][2]) do
-      if entry[2] then start(ARGV[at], entry[1], entry[2][2]) end
+      if entry[2] then
+        local n = #ids + 1
+        levels[n], sids[n], ids[n] = ARGV[at], entry[1], entry[2][2]
+      end
     end
+    start_all(levels, sids, ids)
     if #got[1][2] < asked then break end
   end
+end
+out[1] = '0'
+if #ARGV == 7 and started < want then
+  out[1] = string.format('%d', want - started)
+  redis.call('ZADD', P .. 'wait', out[1], feed)
+elseif granted > 0 then
+  redis.call('ZREM', P .. 'wait', feed)
 end
 flush()
 return out

@@ -1,5 +1,5 @@
--- ARGV: lease, silence. Makes due tasks ready and takes tasks from workers that vanished.
--- Returns now, the next due time (or ''), then name, rule and time of each schedule that is due.
+-- ARGV: lease, silence. Makes due tasks ready and takes tasks from workers that vanished, 200 of each at most.
+-- Returns now, the next due time (or '', or now if there is more to do), then name, rule and time of each schedule that is due.
 local lease, silence = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local due = redis.call('ZRANGEBYSCORE', P .. 'z', '-inf', now, 'LIMIT', 0, 200)
@@ -18,7 +18,7 @@ local function lose(level, stream, sid)
   drop_entry(entry)
   if task and task.s == 'r' then
     -- Read, but never started: no worker has vanished under it.
-    redis.call('XADD', stream, '*', 'i', id)
+    add_ready(stream, id)
     return
   end
   if not task or task.s ~= 'x' or task.e ~= entry then return end
@@ -35,23 +35,32 @@ local function lose(level, stream, sid)
   end
 end
 
--- One worker looks for all, a few times in a lease.
+-- One worker looks for all, a few times in a lease; again at once if it had to leave some.
 local pause = math.max(1, math.floor(math.min(lease, silence) / 8))
+local left = 200
+local function lose_pending(level, stream, ...)
+  if left == 0 then return false end
+  local pending = grouped('XPENDING', stream, 'w', ...)
+  for _, item in ipairs(pending) do lose(level - 1, stream, item[1]) end
+  left = left - #pending
+  return left > 0
+end
 if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
   for level, stream in ipairs(STREAMS) do
-    local pending = grouped('XPENDING', stream, 'w', 'IDLE', math.max(1, lease), '-', '+', 100)
-    for _, item in ipairs(pending) do lose(level - 1, stream, item[1]) end
+    lose_pending(level, stream, 'IDLE', math.max(1, lease), '-', '+', left)
   end
   local silent = redis.call('ZRANGEBYSCORE', P .. 'wk', '-inf', '(' .. (now - silence), 'LIMIT', 0, 10)
   for _, worker in ipairs(silent) do
     local empty = true
+    -- The server may not know yet that its connection is dead.
+    for _, feed in ipairs(redis.call('ZRANGE', P .. 'wait', 0, -1)) do
+      if match(feed, ':(.*)$') == worker then redis.call('ZREM', P .. 'wait', feed) end
+    end
     for level, stream in ipairs(STREAMS) do
-      local pending = grouped('XPENDING', stream, 'w', '-', '+', 200, worker)
-      for _, item in ipairs(pending) do lose(level - 1, stream, item[1]) end
-      if #pending == 200 then
-        empty = false
-      else
+      if lose_pending(level, stream, '-', '+', left, worker) then
         grouped('XGROUP', 'DELCONSUMER', stream, 'w', worker)
+      else
+        empty = false
       end
     end
     if empty then
@@ -59,11 +68,13 @@ if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
       redis.call('HDEL', P .. 'wki', worker)
     end
   end
+  if left == 0 then redis.call('DEL', P .. 'reap') end
 end
 
 local next_task = redis.call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')[2]
 local next_schedule = redis.call('ZRANGE', P .. 'cronz', 0, 0, 'WITHSCORES')[2]
 local soonest = math.min(tonumber(next_task or 1e300), tonumber(next_schedule or 1e300))
+if left == 0 then soonest = now end
 local out = { string.format('%.0f', now), soonest < 1e300 and string.format('%.0f', soonest) or '' }
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', P .. 'cronz', '-inf', now, 'LIMIT', 0, 50)) do
   local h = redis.call('HMGET', P .. 's:' .. name, 'rule', 'next')
