@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::attach::{PoolsOptions, SetOptions, pools, set};
 use crate::demo::{DemoOptions, demo};
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::queue::{self, QueueOptions};
 use crate::run::{self, RunOptions};
 use crate::size::{self, SizeOptions};
@@ -18,11 +18,11 @@ use crate::{manual, style};
 
 /// Thread pools for the command line: run commands on one, size one, watch and tune those of a program.
 ///
-/// windlass demo                            a service to watch and tune, with its console in the browser
+/// windlass demo                            a service to watch and tune, in the browser too
 /// windlass run 'gzip -k {}' ::: *.log      a command for each input, on a pool
 /// windlass worker --engine redis://queue/ --allow commands.txt
 ///                                          runs such commands for other machines
-/// windlass queue list --engine redis://queue/
+/// windlass queue queues --engine redis://queue/
 ///                                          what waits, runs and is dead there
 /// windlass size --rate 500 --service 15ms -j 8 -q 100
 ///                                          what will this pool do?
@@ -65,7 +65,9 @@ enum Command {
 
     /// Look at queues on other machines, and change them
     #[command(after_help = "\
-        windlass queue list --engine redis://queue.example/\n\
+        windlass queue queues --engine redis://queue.example/\n\
+        windlass queue list --state running --state ready\n\
+        windlass queue list --state failed --all --json\n\
         windlass queue show run:4711-8c3f2e0b5a7d9c11:3:1 --json\n\
         windlass queue dead retry --all --queue media\n\
         windlass queue console              all of it in the browser\n\n\
@@ -121,6 +123,20 @@ enum Command {
 }
 
 impl Cli {
+    /// Parses the arguments of the program, runs the command and returns the exit code.
+    #[must_use]
+    pub fn main() -> ExitCode {
+        match Self::try_parse() {
+            Ok(cli) => cli.run(),
+            Err(error) if error.use_stderr() => error.exit(),
+            // clap would ignore that help or version could not be written.
+            Err(text) => match exit::print(text.render().ansi().to_string().as_bytes()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => failure.report(),
+            },
+        }
+    }
+
     /// Runs the command and returns the exit code of the program.
     #[must_use]
     pub fn run(self) -> ExitCode {

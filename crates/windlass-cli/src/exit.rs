@@ -38,7 +38,7 @@ pub fn of_signal(signal: i32) -> u8 {
 /// let failure = Failure::new("cannot open inputs.txt").hint("is the path right?");
 /// assert_eq!(failure.to_string(), "cannot open inputs.txt");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     message: String,
     hint: Option<String>,
@@ -76,9 +76,21 @@ impl Failure {
         self
     }
 
-    /// Writes the error to standard error and returns its exit code.
+    /// Creates the error of a write to standard output.
+    #[must_use]
+    pub fn of_output(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::new("").code(BROKEN_PIPE),
+            _ => Self::new(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// Writes the error to standard error and returns its exit code. One without a message is not written.
     #[must_use]
     pub fn report(&self) -> ExitCode {
+        if self.message.is_empty() {
+            return ExitCode::from(self.code);
+        }
         let (error, hint, reset) = (style::ERROR, style::HINT, anstyle::Reset);
         complain(format_args!("{error}error:{reset} {}", self.message));
         if let Some(text) = &self.hint {
@@ -95,6 +107,19 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// Writes a text to standard output, with colours only where they are shown.
+///
+/// # Errors
+///
+/// When it cannot be written. A reader that has gone away is no news to anybody: the failure says nothing,
+/// and has the exit code [`BROKEN_PIPE`].
+pub fn print(text: &[u8]) -> Result<(), Failure> {
+    use std::io::Write as _;
+    let mut stdout = anstream::stdout().lock();
+    let written = stdout.write_all(text).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::of_output(&error))
+}
 
 /// Writes a line to standard error. If that fails there is nobody left to be told.
 pub fn complain(line: fmt::Arguments<'_>) {

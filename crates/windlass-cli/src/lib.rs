@@ -3,8 +3,11 @@
 //! The binary parses its arguments with [`cli`] and calls one of the commands. This library exists so
 //! that tests and fuzz targets reach what the program parses; it is not an interface to build on.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod attach;
 pub mod cli;
+mod count;
 pub mod demo;
 pub mod duration;
 pub mod engine;

@@ -109,6 +109,12 @@ fn a_demo_is_watched_tuned_and_ended_with_a_report() {
     for text in ["web", "tasks finished", "handed back", "housekeeping"] {
         assert!(report.contains(text), "{report}");
     }
+    // One ctrl-c lets the requests end; only a second one hurries them.
+    let web = report.lines().find(|line| line.starts_with("web")).unwrap();
+    assert!(
+        web.contains("drained") && web.contains("0 handed back") && web.contains("0 cancelled"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -30,12 +30,26 @@ proptest! {
     }
 
     #[test]
+    fn no_replacement_string_makes_the_parser_panic_or_run_forever(
+        text in command_text(),
+        replace in vec(any::<u8>(), 0..3),
+    ) {
+        let replace = OsString::from_vec(replace);
+        for words in [vec![OsString::from_vec(text.clone())], vec!["echo".into(), OsString::from_vec(text)]] {
+            if let Ok(template) = Template::new(&words, Some(replace.as_os_str()), "sh".as_ref()) {
+                prop_assert!(!template.render(b"x", 1, 1).unwrap().is_empty());
+            }
+        }
+    }
+
+    #[test]
     fn a_quoted_word_is_parsed_as_itself(words in vec(vec(1_u8.., 0..12), 1..5)) {
         let mut words: Vec<OsString> = words.into_iter().map(OsString::from_vec).collect();
         words[0] = "echo".into();
         let line = quote(&words);
         // Other placeholders than `{}` are still placeholders, so such words are left out.
-        if !line.windows(2).any(|pair| pair[0] == b'{' && b"./#%".contains(&pair[1])) {
+        let is_placeholder = |pair: &[u8]| pair == b"@@" || pair[0] == b'{' && b"./#%".contains(&pair[1]);
+        if !line.windows(2).any(is_placeholder) {
             let template = Template::new(&[OsString::from_vec(line)], Some("@@".as_ref()), "sh".as_ref());
             let argv = template.unwrap().render(b"", 1, 1).unwrap();
             prop_assert_eq!(&argv[..words.len()], &words[..]);

@@ -46,4 +46,8 @@ fn commands_run_on_workers_through_postgres() {
     assert_eq!(output.status.code(), Some(0));
     let stats = queue(&["queue", "stats", "--json"]);
     assert!(stats.to_string().contains("\"done\":2"), "{stats}");
+    let done = queue(&["queue", "list", "--state", "done", "--json"]);
+    let outcomes = done["tasks"].as_array().into_iter().flatten();
+    let outcomes: Vec<_> = outcomes.map(|task| &task["report"]["outcome"]).collect();
+    assert_eq!(outcomes, ["ok", "ok"], "{done}");
 }

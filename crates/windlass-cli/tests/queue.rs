@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,9 +16,9 @@ use windlass_cli::engine::CommandTask;
 use windlass_remote::engine::{Engine as _, NewTask, TaskState};
 use windlass_remote::{QueueName, RemoteTask as _, TaskOptions};
 
-/// Submits a task whose payload no worker can read, and waits until it is a dead letter.
-fn make_dead(fleet: &Fleet, id: &str) {
-    let task = NewTask {
+/// A task whose payload no worker can read.
+fn new_task(id: &str) -> NewTask {
+    NewTask {
         id: id.parse().unwrap(),
         name: CommandTask::NAME.into(),
         version: 1,
@@ -25,9 +26,12 @@ fn make_dead(fleet: &Fleet, id: &str) {
         options: TaskOptions::default(),
         delay: Duration::ZERO,
         reply_to: None,
-    };
-    let engine = fleet.server.engine();
-    engine.submit(&QueueName::default(), &[task]).unwrap();
+    }
+}
+
+/// Submits such a task, and waits until it is a dead letter.
+fn make_dead(fleet: &Fleet, id: &str) {
+    submit(fleet, std::iter::once(id.to_owned()));
     wait_until("the task is dead", || {
         state(fleet, id) == Some(TaskState::Dead)
     });
@@ -52,8 +56,8 @@ fn queues_workers_and_tasks_are_shown_as_the_engine_has_them() {
     let Some(mut fleet) = Fleet::start() else {
         return;
     };
-    assert_eq!(fleet.json(&["list"]), serde_json::json!([]));
-    assert!(stdout(&fleet.queue(["list"])).contains("no queues"));
+    assert_eq!(fleet.json(&["queues"]), serde_json::json!([]));
+    assert!(stdout(&fleet.queue(["queues"])).contains("no queues"));
     let pid = fleet.add_worker(
         "echo\nfail = sh: echo oh >&2; exit 7\n",
         &["-j", "3", "--name", "press"],
@@ -62,7 +66,7 @@ fn queues_workers_and_tasks_are_shown_as_the_engine_has_them() {
     fleet.run(["fail", ":::", "c"]);
     make_dead(&fleet, "broken");
     let stats = fleet.server.engine().stats(&QueueName::default()).unwrap();
-    let list = fleet.json(&["list"]);
+    let list = fleet.json(&["queues"]);
     assert_eq!(list.as_array().unwrap().len(), 1);
     let queue = &list[0];
     assert_eq!(
@@ -101,7 +105,7 @@ fn a_command_is_shown_with_its_words_and_its_end() {
     };
     let run = fleet.start_run(&["-j", "1", "fail", ":::", "it's"]);
     // Nobody has started it yet, so its id is found by that of its run.
-    wait_until("it waits", || fleet.json(&["list"])[0]["ready"] == 1);
+    wait_until("it waits", || fleet.json(&["queues"])[0]["ready"] == 1);
     let id = task_of(run.id(), &fleet);
     let shown = fleet.json(&["show", &id]);
     assert_eq!(
@@ -124,17 +128,125 @@ fn a_command_is_shown_with_its_words_and_its_end() {
     );
 }
 
-/// The id of the only task of a run; the records of a server are in its keys.
+/// The id of the only task of a run that waits.
 fn task_of(pid: u32, fleet: &Fleet) -> String {
-    let mut client = std::net::TcpStream::connect(("127.0.0.1", fleet.server.port)).unwrap();
-    std::io::Write::write_all(
-        &mut client,
-        format!("KEYS wl:{{default}}:t:run:{pid}-*\r\n").as_bytes(),
-    )
-    .unwrap();
-    let mut lines = BufReader::new(client).lines().map(Result::unwrap);
-    let key = lines.find(|line| line.starts_with("wl:")).unwrap();
-    key.split_once(":t:").unwrap().1.to_owned()
+    let list = fleet.json(&["list", "--state", "ready"]);
+    let mut ids = list["tasks"].as_array().unwrap().iter();
+    let mut ids = ids.by_ref().map(|task| task["id"].as_str().unwrap());
+    ids.find(|id| id.starts_with(&format!("run:{pid}-")))
+        .unwrap()
+        .to_owned()
+}
+
+/// Submits tasks that nobody runs as long as there is no worker.
+fn submit(fleet: &Fleet, ids: impl Iterator<Item = String>) {
+    let tasks: Vec<NewTask> = ids.map(|id| new_task(&id)).collect();
+    for tasks in tasks.chunks(200) {
+        let engine = fleet.server.engine();
+        engine.submit(&QueueName::default(), tasks).unwrap();
+    }
+}
+
+#[test]
+fn a_list_is_read_in_pages_to_its_end() {
+    let Some(fleet) = Fleet::start() else {
+        return;
+    };
+    let none = fleet.queue(["list"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(stderr(&none).contains("no queue yet"), "{}", stderr(&none));
+    submit(&fleet, (0..500).map(|n| format!("job:{n}")));
+    let expected: BTreeSet<String> = (0..500).map(|n| format!("job:{n}")).collect();
+
+    let all = fleet.queue(["list", "--all", "--ids"]);
+    let ids: BTreeSet<String> = stdout(&all).lines().map(Into::into).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(stderr(&all), "");
+
+    let (mut ids, mut after) = (BTreeSet::new(), None);
+    let mut pages = 0;
+    loop {
+        let mut arguments = vec!["list", "--count", "20"];
+        arguments.extend(after.iter().flat_map(|place: &String| ["--after", place]));
+        let page = fleet.json(&arguments);
+        assert_eq!(page["queue"], "default");
+        for task in page["tasks"].as_array().unwrap() {
+            assert_eq!(
+                (&task["state"], &task["deliveries"]),
+                (&"ready".into(), &0.into())
+            );
+            ids.insert(task["id"].as_str().unwrap().to_owned());
+        }
+        pages += 1;
+        after = page["next"].as_str().map(Into::into);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(ids, expected);
+    assert!(pages > 5, "{pages}");
+
+    let first = fleet.queue(["list", "--count", "20"]);
+    let lines = stdout(&first).lines().count();
+    assert!((20..200).contains(&lines), "{lines}");
+    assert!(stdout(&first).starts_with("TASK "), "{first:?}");
+    assert!(stderr(&first).contains("--after "), "{first:?}");
+    // A reader that has gone away is no news.
+    let mut unread = windlass()
+        .args(["queue", "list", "--all", "--engine", &fleet.server.url()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(unread.stdout.take());
+    let unread = wait_for_end(unread);
+    assert_eq!(unread.status.code(), Some(141), "{unread:?}");
+    assert_eq!(stderr(&unread), "");
+    let wrong = fleet.queue(["list", "--after", "there"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("there"), "{wrong:?}");
+}
+
+#[test]
+fn a_list_has_the_tasks_of_a_state_wherever_they_are() {
+    let Some(mut fleet) = Fleet::start() else {
+        return;
+    };
+    let run = fleet.start_run(&["-j", "1", "echo", ":::", "it's"]);
+    wait_until("it waits", || fleet.json(&["queues"])[0]["ready"] == 1);
+    let text = stdout(&fleet.queue(["list"]));
+    assert!(text.contains(r"echo 'it'\''s'"), "{text}");
+    fleet.add_worker("echo\n", &[]);
+    assert_eq!(wait_for_end(run).status.code(), Some(0));
+    make_dead(&fleet, "broken");
+    fleet.queue(["pause"]);
+    submit(&fleet, (0..2_500).map(|n| format!("job:{n}")));
+
+    let ids = |state: &str| -> Vec<String> {
+        let list = fleet.queue(["list", "--ids", "--state", state, "--count", "5000"]);
+        assert!(list.status.success(), "{list:?}");
+        stdout(&list).lines().map(Into::into).collect()
+    };
+    assert_eq!(ids("dead"), ["broken"]);
+    assert_eq!(ids("done").len(), 1);
+    assert_eq!(ids("running"), [""; 0]);
+    assert_eq!(ids("ready").len(), 2_500);
+    let both = fleet.json(&["list", "--state", "dead", "--state", "done"]);
+    let both = both["tasks"].as_array().unwrap();
+    assert_eq!(both.len(), 2);
+    let done = both.iter().find(|task| task["state"] == "done").unwrap();
+    assert_eq!(done["report"]["outcome"], "ok");
+    let text = stdout(&fleet.queue(["list", "--state", "done"]));
+    assert!(text.contains("windlass.command@1: succeeded"), "{text}");
+    let none = fleet.queue(["list", "--state", "running"]);
+    assert_eq!(stdout(&none), "no such tasks\n");
+    // The state is one of the names, and the message has them.
+    let wrong = fleet.queue(["list", "--state", "broken"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        stderr(&wrong).contains("scheduled, ready, running"),
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -186,7 +298,7 @@ fn a_paused_queue_gives_workers_nothing_and_a_waiting_task_can_be_cancelled() {
         return;
     };
     assert_eq!(fleet.json(&["pause"])["paused"], true);
-    assert!(stdout(&fleet.queue(["list"])).contains("paused"));
+    assert!(stdout(&fleet.queue(["queues"])).contains("paused"));
     let run = fleet.start_run(&["note", ":::", "made"]);
     wait_until("it waits", || fleet.json(&["stats"])["ready"] == 1);
     let id = task_of(run.id(), &fleet);
@@ -263,7 +375,7 @@ fn errors_say_what_to_do_next_and_no_secrets() {
     );
     assert_eq!(fleet.queue(["show", "no body"]).status.code(), Some(2));
     // Nobody's question has made a queue.
-    assert_eq!(fleet.json(&["list"]).as_array().unwrap().len(), 1);
+    assert_eq!(fleet.json(&["queues"]).as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn a_failed_job_is_tried_again_and_the_last_attempt_counts() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let command = format!(
-        "echo x >> {0}; n=$(wc -l < {0}); echo attempt $n; test $n -eq 3 # {{}}",
+        ": {{}}; echo x >> {0}; n=$(wc -l < {0}); echo attempt $n; test $n -eq 3",
         log.display()
     );
     let output = run([
@@ -354,7 +354,7 @@ fn a_dry_run_prints_what_a_shell_would_run_and_runs_nothing() {
 fn the_summary_accounts_for_every_input() {
     let inputs = (1..=200).map(|n| format!("{n}\n")).collect::<String>();
     let output = run_with_input(
-        ["-j", "4", "--json", "test $(( {} % 10 )) != 0"],
+        ["-j", "4", "--json", "test $(( {#} % 10 )) != 0"],
         inputs.as_bytes(),
     );
     let summary = summary(&output);
@@ -455,5 +455,209 @@ fn help_explains_placeholders_and_exit_codes() {
         "Exit codes:",
     ] {
         assert!(stdout(&output).contains(text), "{text}");
+    }
+}
+
+/// Fails unless the arguments are refused as a wrong command line, with this text and a hint.
+fn refused(arguments: &[&str], text: &str) {
+    let child = windlass()
+        .arg("run")
+        .args(arguments)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = support::wait_for_end(child);
+    let shown = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {shown}");
+    assert!(shown.contains(text), "{arguments:?}: {shown}");
+    assert!(shown.contains("hint:"), "{arguments:?}: {shown}");
+}
+
+#[test]
+fn an_empty_string_takes_the_place_of_nothing() {
+    refused(&["-I", "", "echo x", ":::", "a"], "-I");
+    refused(&["-I", "", "echo", "x", ":::", "a"], "-I");
+}
+
+#[test]
+fn a_second_list_of_inputs_is_refused() {
+    refused(&["echo", ":::", "a", ":::", "b"], ":::");
+    refused(&["echo", "::::", "file"], "::::");
+    refused(&["echo", ":::", "a", "::::", "file"], "::::");
+    refused(&["echo", ":::", "a", ":::+", "b"], ":::+");
+}
+
+#[test]
+fn an_endless_wait_for_another_attempt_ends_with_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let child = windlass()
+        .args(["run", "-j", "1", "-k", "--json", "-r", "1"])
+        .args(["--retry-delay", "200000000000000d"])
+        .args(["--retry-max-delay", "200000000000000d"])
+        .arg(format!("touch {}; false {{}}", ran.display()))
+        .args([":::", "a", "b"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    support::wait_for_file(&ran);
+    // Whether the job waits for its second attempt already or not: it has failed.
+    support::kill(&child, "INT");
+    let output = support::wait_for_end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let summary = summary(&output);
+    assert_eq!(
+        (&summary["failed"], &summary["not_run"]),
+        (&1.into(), &1.into())
+    );
+}
+
+#[test]
+fn a_number_of_threads_that_makes_no_sense_is_explained() {
+    for number in ["0", "-1", "two"] {
+        let output = run([format!("-j={number}").as_str(), "true", ":::", "1"]);
+        assert_eq!(output.status.code(), Some(2), "{number}");
+        let told = stderr(&output);
+        assert!(told.contains("from 1; without this option"), "{told}");
+    }
+}
+
+#[test]
+fn the_summary_file_is_written_whatever_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [&["--quiet"][..], &["--summary", "never"]] {
+        let path = folder.path().join(options.concat());
+        let file = path.to_str().unwrap();
+        let output = run([
+            options,
+            &["--summary-file", file, "--json", "true", ":::", "1"],
+        ]
+        .concat());
+        assert_eq!(stderr(&output), "", "{options:?}");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(text.contains("\"succeeded\":1"), "{options:?}: {text:?}");
+    }
+}
+
+#[test]
+fn a_summary_file_that_cannot_be_written_is_noticed_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, touched) = (folder.path().join("no/such"), folder.path().join("ran"));
+    let command = format!("touch {}", touched.display());
+    let output = run([
+        "--summary-file",
+        file.to_str().unwrap(),
+        &command,
+        ":::",
+        "",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!touched.exists(), "a job was run");
+}
+
+#[test]
+fn bash_runs_no_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let pwned = folder.path().join("pwned");
+    let evil = format!("a[$(touch {})]", pwned.display());
+    for command in [
+        "echo $(( {} + 1 ))",
+        "[[ {} -eq 1 ]] && echo",
+        "(( {} )) && echo",
+        "echo ${HOME:{}}",
+    ] {
+        refused(
+            &["--shell", "bash", command, ":::", &evil],
+            "a placeholder stands in",
+        );
+    }
+    for command in [
+        "[[ {} == x ]] || echo {}",
+        "cat <<< {}",
+        "echo $'it\\'s:' {} | cut -d: -f2-",
+    ] {
+        let output = run(["--shell", "bash", command, ":::", &evil]);
+        assert_eq!(
+            stdout(&output).trim(),
+            evil,
+            "{command}: {}",
+            stderr(&output)
+        );
+    }
+    assert!(!pwned.exists(), "the input was run");
+}
+
+#[test]
+fn an_input_is_not_added_where_it_would_be_a_command() {
+    for command in [
+        "true;",
+        "true &",
+        "true |",
+        "true &&",
+        "echo hi # note",
+        "(true)",
+    ] {
+        refused(&[command, ":::", "ls"], "cannot be added at its end");
+    }
+    let output = run(["cd / && echo", ":::", "a"]);
+    assert_eq!(stdout(&output), "a\n");
+}
+
+#[test]
+fn more_threads_than_open_files_allow_are_fewer_threads_and_no_failure() {
+    let windlass = env!("CARGO_BIN_EXE_windlass");
+    let limited = |limits: &str, threads: u32| {
+        let script = format!("{limits} && exec {windlass} run --json -j {threads} true");
+        let input: String = (0..200).map(|n| format!("{n}\n")).collect();
+        let mut command = std::process::Command::new("sh");
+        support::output_of(command.args(["-c", &script]), input.as_bytes())
+    };
+    // The hard limit allows no more.
+    let output = limited("ulimit -n 128", 100);
+    assert!(
+        stderr(&output).contains("8 threads instead of 100"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(summary(&output)["succeeded"], 200);
+    // It does, and the soft limit is raised.
+    let output = limited("ulimit -Sn 64", 20);
+    assert_eq!(summary(&output)["succeeded"], 200, "{}", stderr(&output));
+    assert_eq!(summary(&output)["threads"], 20);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_other_commands_quietly() {
+    for arguments in [
+        &[
+            "size",
+            "--rate",
+            "500",
+            "--service",
+            "15ms",
+            "-j",
+            "8",
+            "--tasks",
+            "1000",
+        ][..],
+        &["man"],
+        &["completions", "bash"],
+        &["demo", "--port", "0"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let child = windlass()
+            .args(arguments)
+            .stdout(writer)
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = support::wait_for_end(child);
+        let shown = (stderr(&output), output.status.code());
+        assert_eq!(shown, (String::new(), Some(141)), "{arguments:?}");
     }
 }

@@ -75,9 +75,15 @@ fn failed_jobs_are_run_again_only_if_asked_for() {
         ("1\n2\n3\n".into(), Some(123))
     );
     let output = resume(&journal, &["--resume"], &command, &inputs);
+    // Nothing is run, but not everything is done either.
     assert_eq!(
         (stdout(&output), output.status.code()),
-        (String::new(), Some(0))
+        (String::new(), Some(123))
+    );
+    let counts = summary(&output);
+    assert_eq!(
+        (&counts["resumed"], &counts["failed_before"]),
+        (&2.into(), &1.into())
     );
     std::fs::write(folder.path().join("ok"), "").unwrap();
     let output = resume(&journal, &["--resume-failed"], &command, &inputs);
@@ -163,4 +169,35 @@ fn a_journal_on_a_full_disk_ends_the_run() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_dry_run_records_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    let command = format!("touch {}/f-{{}}", folder.path().display());
+    let output = resume(&journal, &["-n"], &command, &numbers(2));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!journal.exists(), "a dry run has created the journal");
+    let output = resume(&journal, &["--resume"], &command, &numbers(2));
+    assert_eq!(summary(&output)["succeeded"], 2, "{}", stderr(&output));
+    assert!(folder.path().join("f-1").exists() && folder.path().join("f-2").exists());
+}
+
+#[test]
+fn a_dry_run_of_a_resumed_run_prints_what_is_left_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    resume(&journal, &[], "echo", &numbers(2));
+    // Half a line, as a crash leaves it.
+    let mut text = std::fs::read(&journal).unwrap();
+    text.extend_from_slice(b"3\tok");
+    std::fs::write(&journal, &text).unwrap();
+    let output = resume(&journal, &["-n", "--resume"], "echo", &numbers(3));
+    assert_eq!(stdout(&output), "echo 3\n");
+    assert_eq!(std::fs::read(&journal).unwrap(), text);
+    // What the run would refuse, the dry run refuses.
+    let output = resume(&journal, &["-n"], "echo", &numbers(3));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--resume goes on"));
 }

@@ -167,12 +167,15 @@ fn a_full_disk_is_an_error_that_says_so() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("cannot write the summary"));
 
-    let output = windlass()
-        .args(["completions", "bash"])
-        .stdout(File::options().write(true).open("/dev/full").unwrap())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    for arguments in [&["completions", "bash"][..], &["--help"], &["--version"]] {
+        let output = windlass()
+            .args(arguments)
+            .stdout(File::options().write(true).open("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains("No space left"), "{arguments:?}");
+    }
 }
 
 #[test]

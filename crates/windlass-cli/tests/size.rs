@@ -247,7 +247,7 @@ fn missing_figures_are_asked_for() {
         (&[][..], "--wait and --compute"),
         (&["--rate", "5"], "--service"),
         (&["--rate", "5", "--service", "1s"], "--target"),
-        (&["--rate", "0"], "above zero"),
+        (&["--rate", "0"], "from 1e-9"),
         (
             &[
                 "--rate",
@@ -266,4 +266,83 @@ fn missing_figures_are_asked_for() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(text), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn an_overloaded_pool_makes_tasks_wait_ever_longer() {
+    // 150 threads' worth of work for 8: the tasks that have not started when the last one arrives wait too.
+    let load = markov(10_000.0, 0.015);
+    for policy in [OnSaturation::Abort, OnSaturation::Block] {
+        let queue = (policy == OnSaturation::Block).then_some(10);
+        let figures = simulate(&fixed(8, queue, policy), &load, 20_000, 1);
+        assert_eq!(figures.started, figures.arrived, "{policy:?}");
+        // The tasks take 300 s, which 8 threads do in 37.5 s; they arrive in 2 s.
+        let [p50, max] = [figures.wait.p50, figures.wait.max];
+        assert!((15.0..25.0).contains(&p50), "{policy:?}: p50 {p50}");
+        assert!((30.0..40.0).contains(&max), "{policy:?}: max {max}");
+        assert!(figures.delayed > 0.99 && figures.utilisation <= 1.0 + 1e-9);
+    }
+}
+
+#[test]
+fn every_task_that_arrives_is_started_or_rejected() {
+    let load = markov(1000.0, 0.02);
+    for policy in [
+        OnSaturation::Abort,
+        OnSaturation::Discard,
+        OnSaturation::Block,
+        OnSaturation::CallerRuns,
+    ] {
+        let figures = simulate(&fixed(8, Some(20), policy), &load, 20_000, 3);
+        assert_eq!(
+            figures.started + figures.rejected,
+            figures.arrived,
+            "{policy:?}"
+        );
+    }
+}
+
+#[test]
+fn large_numbers_are_answered_or_refused() {
+    let largest = u64::MAX.to_string();
+    let base = ["--rate", "500", "--service", "15ms", "--tasks", "1000"];
+    let with = |more: &[&str]| size(&[&base[..], more].concat());
+    for queue in ["10000000000", largest.as_str()] {
+        let output = with(&["-j", "8", "-q", queue]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains("theory"), "{}", stdout(&output));
+    }
+    for refused in [
+        &["-j", largest.as_str()][..],
+        &["-j", "8", "--max-threads", &largest],
+        &["-j", "8", "--tasks", &largest],
+        &["-j", "8", "--rate", "1e300"],
+        &["-j", "8", "--rate", "1e-300"],
+        &["--rate", "1e9", "--service", "10000d", "--target", "1s"],
+        &["--cores", &largest, "--compute", "1ms", "--wait", "1d"],
+    ] {
+        let output = with(refused);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{refused:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn the_theory_of_losses_is_the_same_by_terms_and_by_closed_form() {
+    // The closed form begins where adding up the terms would take long.
+    for offered in [0.5, 7.9, 8.0, 8.1, 100.0] {
+        let by_terms = mmck(offered, 1.0, 8, 4096);
+        let closed = mmck(offered, 1.0, 8, 4097);
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-6);
+        assert!(close(by_terms.delayed, closed.delayed), "{offered}");
+        assert!(close(by_terms.mean_wait, closed.mean_wait), "{offered}");
+        assert!(close(by_terms.rejection, closed.rejection), "{offered}");
+    }
+    let large = mmck(500.0, 0.015, 8, usize::MAX);
+    let unbounded = erlang_c(500.0, 0.015, 8).unwrap();
+    assert!((large.mean_wait - unbounded.mean_wait).abs() < 1e-9);
 }

@@ -147,9 +147,21 @@ fn ctrl_c_twice_on_a_terminal_ends_the_jobs() {
     let command = format!("touch {}; sleep 1000", ready.display());
     let terminal = Terminal::start(&["run", "-j", "1", &command, ":::", "1", "2"], &[]);
     wait_for_file(&ready);
+    // Nobody knows how long the first job takes.
+    terminal.wait_to_see("0/2  -/s  ? left");
     let mut keys = terminal.master.take_writer().unwrap();
     keys.write_all(b"\x03").unwrap();
     terminal.wait_to_see("no more jobs are started");
+    // What the terminal shows for the key is on the line of the bar, and is cleared with it.
+    let shown = terminal.shown();
+    let (before, after) = shown.split_once("^C").unwrap();
+    let bar = before.rsplit('\r').next().unwrap();
+    let columns = anstream::adapter::strip_str(bar)
+        .to_string()
+        .chars()
+        .count();
+    assert!(columns + 2 < 120, "{columns} columns: {bar:?}");
+    assert!(after.starts_with("\r\x1b[2K"), "{after:?}");
     keys.write_all(b"\x03").unwrap();
     terminal.wait_to_see("told to terminate");
     let (code, shown) = terminal.end();

@@ -34,6 +34,12 @@ impl ConsoleOptions {
                 "through a tunnel, as ssh -L 7171:localhost:7171 makes it, nobody listens in",
             ));
         }
+        if address.bytes().all(|byte| byte.is_ascii_digit()) {
+            let text = format!("{address:?} is no address of a console");
+            return Err(Failure::usage(text).hint(format!(
+                "an address is HOST:PORT; on this machine: 127.0.0.1:{address}"
+            )));
+        }
         Ok(match address.strip_prefix("http://") {
             Some(_) => address.to_owned(),
             None => format!("http://{address}"),

@@ -132,6 +132,8 @@ fn refusal(status: u16, text: &str) -> Failure {
     );
     let failure = Failure::new(message);
     match status {
+        400 => failure
+            .hint("windlass pools POOL shows the settings that the pool has, and their values"),
         401 | 403 => failure.hint("is the token in WINDLASS_TOKEN or --token-file the right one?"),
         404 => failure.hint("windlass pools lists the pools"),
         409 => failure.hint("the settings have changed meanwhile, or this one cannot be changed"),

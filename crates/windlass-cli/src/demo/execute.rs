@@ -42,7 +42,10 @@ pub struct DemoOptions {
 ///
 /// When the service or its console cannot be started.
 pub fn demo(options: &DemoOptions) -> Result<(), Failure> {
-    run(options).map_err(|error| Failure::new(format!("the demo cannot run: {error}")))
+    run(options).map_err(|error| match error.downcast_ref::<std::io::Error>() {
+        Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Failure::of_output(error),
+        _ => Failure::new(format!("the demo cannot run: {error}")),
+    })
 }
 
 fn run(options: &DemoOptions) -> Result<(), Box<dyn Error>> {
@@ -70,7 +73,10 @@ fn run(options: &DemoOptions) -> Result<(), Box<dyn Error>> {
 
     let shutdown = plan(&service).on_signals()?;
     serve(&service, &monitor, options, &shutdown);
-    shutdown.request();
+    // Ctrl-c has requested it already, and a second request means to hurry.
+    if !shutdown.is_requested() {
+        shutdown.request();
+    }
     let report = shutdown.wait();
     console.shutdown();
     describe(&report, &service)
@@ -95,9 +101,9 @@ fn plan(service: &Service) -> ShutdownPlan<'static> {
         .pool("thumbnails", service.thumbnails.clone())
         .pool("search", service.search.clone())
         .pool("housekeeping", service.housekeeping.clone())
-        .drain_for(Duration::from_millis(1500))
+        .drain_for(Duration::from_secs(3))
         .wait_for(Duration::from_millis(500))
-        .total(Duration::from_secs(5))
+        .total(Duration::from_secs(10))
 }
 
 /// Makes requests until the end, and shows what the pools do.
@@ -160,10 +166,11 @@ fn describe(report: &ShutdownReport, service: &Service) -> Result<(), Box<dyn Er
         };
         writeln!(
             stdout,
-            "{:<14} {:?}: {finished} tasks finished in all, {} handed back, {} still running",
+            "{:<14} {}: {finished} tasks finished in all, {} handed back, {} cancelled, {} still running",
             pool.name,
             pool.end,
             pool.handed_back.len(),
+            pool.cancelled.unwrap_or_default(),
             pool.still_running.len()
         )?;
     }

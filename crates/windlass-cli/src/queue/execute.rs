@@ -1,15 +1,14 @@
 //! What `windlass queue` does: one action each.
 
-use std::io::Write as _;
-
 use serde::Serialize;
 use windlass_remote::engine::{Cancelled, DeadAction as Settle, MAX_BATCH, TaskState};
 use windlass_remote::{QueueName, TaskId};
 
 use super::options::{DeadAction, DeadChoice, QueueAction, QueueOptions};
+use super::print::print;
 use super::session::Session;
 use super::view::{QueueView, TaskView, WorkerView};
-use super::{console, text};
+use super::{console, list, text};
 use crate::exit::Failure;
 
 /// Does what the options say.
@@ -24,7 +23,8 @@ pub fn execute(options: &QueueOptions) -> Result<(), Failure> {
     let session = Session::new(options)?;
     let json = options.json;
     match &options.action {
-        QueueAction::List => list(&session, json),
+        QueueAction::List(options) => list::tasks(&session, options, json),
+        QueueAction::Queues => queues(&session, json),
         QueueAction::Stats => stats(&session, json),
         QueueAction::Workers => workers(&session, json),
         QueueAction::Show { id } => {
@@ -60,23 +60,6 @@ struct Done {
     done: &'static str,
 }
 
-fn print<T: Serialize + ?Sized>(
-    json: bool,
-    value: &T,
-    text: impl FnOnce(&T) -> String,
-) -> Result<(), Failure> {
-    let text = if json {
-        serde_json::to_string(value).unwrap_or_default() + "\n"
-    } else {
-        text(value)
-    };
-    let mut stdout = anstream::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::new(format!("cannot write the answer: {error}")))
-}
-
 fn view(session: &Session, queue: &QueueName) -> Result<QueueView, Failure> {
     let admin = session.admin(queue);
     let stats = session.asked(admin.stats())?;
@@ -85,7 +68,7 @@ fn view(session: &Session, queue: &QueueName) -> Result<QueueView, Failure> {
     Ok(QueueView::new(queue, &stats, status, &workers))
 }
 
-fn list(session: &Session, json: bool) -> Result<(), Failure> {
+fn queues(session: &Session, json: bool) -> Result<(), Failure> {
     let queues = session.queues()?;
     let views: Result<Vec<_>, _> = queues.iter().map(|queue| view(session, queue)).collect();
     print(json, &views?[..], text::queues)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::engine::EngineAddress;
 
@@ -29,8 +29,11 @@ pub struct QueueOptions {
 /// What `windlass queue` does.
 #[derive(Debug, Clone, Subcommand)]
 pub enum QueueAction {
+    /// The tasks of a queue, in no particular order
+    List(ListOptions),
+
     /// All queues, with what waits, runs and is dead in them
-    List,
+    Queues,
 
     /// The counts and settings of a queue
     Stats,
@@ -90,6 +93,49 @@ pub enum QueueAction {
         #[arg(long)]
         show_errors: bool,
     },
+}
+
+/// The options of `windlass queue list`.
+#[derive(Debug, Clone, Args)]
+pub struct ListOptions {
+    /// Only tasks in this state; may be given several times. Those that have ended are kept for a while
+    #[arg(long, value_name = "STATE", value_enum)]
+    pub state: Vec<StateName>,
+
+    /// About how many to print; the end of the list then says how to go on
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub count: usize,
+
+    /// Print all of them; with --json in several lines, each of them a part of the list
+    #[arg(long, conflicts_with = "count")]
+    pub all: bool,
+
+    /// Go on where the list before ended: what that has printed
+    #[arg(long, value_name = "PLACE")]
+    pub after: Option<String>,
+
+    /// Print the ids alone
+    #[arg(long, conflicts_with = "json")]
+    pub ids: bool,
+}
+
+/// A state of a task on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StateName {
+    /// Waits for its time, also that of another attempt
+    Scheduled,
+    /// Waits for a worker
+    Ready,
+    /// Runs on a worker
+    Running,
+    /// Has succeeded
+    Done,
+    /// Has failed for good
+    Failed,
+    /// Was cancelled
+    Cancelled,
+    /// Was given up, and is kept as a dead letter
+    Dead,
 }
 
 /// What is done with dead letters.

@@ -8,7 +8,7 @@ use anstyle::Reset;
 
 use super::view::{QueueView, TaskView, WorkerView};
 use crate::duration::Short;
-use crate::engine::Bytes;
+use crate::engine::{Bytes, CommandReport};
 use crate::run::{Outcome, quote};
 use crate::style;
 
@@ -140,10 +140,7 @@ pub(super) fn task(task: &TaskView) -> String {
         line("command", &command(argv));
     }
     if let Some(report) = &task.report {
-        let ended = report.outcome.parse().map_or_else(
-            |_| report.outcome.clone(),
-            |outcome: Outcome| outcome.describe(),
-        );
+        let ended = ended(report);
         let took = Short(Duration::try_from_secs_f64(report.seconds).unwrap_or_default());
         line("ended", &format!("{ended} after {took} on {}", report.host));
         line(
@@ -154,6 +151,46 @@ pub(super) fn task(task: &TaskView) -> String {
                 report.err.as_slice().len(),
                 report.dropped
             ),
+        );
+    }
+    text
+}
+
+/// The lines of a list of tasks; the first ones have a heading.
+pub(super) fn tasks(tasks: &[TaskView], is_first: bool) -> String {
+    let (title, dim, reset) = (style::TITLE, style::DIM, Reset);
+    let mut text = String::new();
+    if is_first && tasks.is_empty() {
+        return format!("{dim}no such tasks{reset}\n");
+    }
+    if is_first {
+        let _ = writeln!(
+            text,
+            "{title}{:<44} {:<9} {:>5} {:>6}  WHAT{reset}",
+            "TASK", "STATE", "RUNS", "FAILED"
+        );
+    }
+    for task in tasks {
+        let what = task
+            .command
+            .as_deref()
+            .map_or_else(|| format!("{}@{}", task.name, task.version), command);
+        // Where it runs, or how it has ended.
+        let more = match (&task.worker, &task.report, &task.failure) {
+            (Some(worker), ..) => format!(" on {worker}"),
+            (None, Some(report), _) => format!(": {}", ended(report)),
+            (None, None, Some(failure)) => format!(": {failure}"),
+            (None, None, None) => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "{:<44} {:<9} {:>5} {:>6}  {}{dim}{}{reset}",
+            task.id,
+            task.state,
+            task.deliveries,
+            task.failures,
+            printable(&what),
+            printable(&more),
         );
     }
     text
@@ -179,6 +216,13 @@ pub(super) fn dead(tasks: &[TaskView]) -> String {
         );
     }
     text
+}
+
+fn ended(report: &CommandReport) -> String {
+    report.outcome.parse().map_or_else(
+        |_| report.outcome.clone(),
+        |outcome: Outcome| outcome.describe(),
+    )
 }
 
 fn command(argv: &[Bytes]) -> String {

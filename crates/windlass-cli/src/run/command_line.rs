@@ -36,6 +36,28 @@ pub enum CommandLineError {
     Unclosed(&'static str),
     /// There is no word in it.
     Empty,
+    /// It has no placeholder, and at its end a shell would read the input as something else than a word of
+    /// its last command.
+    NoPlaceAtEnd,
+    /// A placeholder stands where a shell would read the input as code, or not at all.
+    NoPlaceIn(&'static str),
+}
+
+impl CommandLineError {
+    /// Returns what to do next.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Unclosed(_) | Self::Empty => {
+                "quote it as you would for a shell, or give it as several words"
+            }
+            Self::NoPlaceAtEnd => "write {} where the input belongs",
+            Self::NoPlaceIn(_) => {
+                "an input there is not data; pass it as an argument to a program, or as several words: \
+                 windlass run bash -c 'SCRIPT WITH \"$1\"' bash {}"
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for CommandLineError {
@@ -43,6 +65,8 @@ impl std::fmt::Display for CommandLineError {
         match self {
             Self::Unclosed(what) => write!(f, "{what} is opened and never closed"),
             Self::Empty => f.write_str("it is empty"),
+            Self::NoPlaceAtEnd => f.write_str("the input cannot be added at its end"),
+            Self::NoPlaceIn(what) => write!(f, "a placeholder stands in {what}"),
         }
     }
 }

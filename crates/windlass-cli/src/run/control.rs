@@ -1,10 +1,11 @@
 //! Ends a run: raises its stage and signals its jobs.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use windlass::Task;
 use windlass::prelude::*;
 use windlass::scheduled::ScheduledHandle;
 
@@ -21,6 +22,10 @@ pub(crate) struct Control {
     timers: ScheduledThreadPoolExecutor,
     /// How long a job has between `TERM` and `KILL`.
     grace: Duration,
+    /// The pool that the jobs wait in, if there is one.
+    pool: OnceLock<Weak<ThreadPoolExecutor>>,
+    /// Jobs that waited there when the run was ended.
+    taken: Mutex<Vec<Task>>,
 }
 
 /// A time limit of a job that has been started.
@@ -34,7 +39,37 @@ impl Control {
             slots: Arc::new(Slots::new(guard)),
             timers: ScheduledThreadPoolExecutor::new(1),
             grace,
+            pool: OnceLock::new(),
+            taken: Mutex::default(),
         })
+    }
+
+    /// Names the pool that the jobs of the run wait in.
+    pub(crate) fn watch(&self, pool: &Arc<ThreadPoolExecutor>) {
+        let _ = self.pool.set(Arc::downgrade(pool));
+    }
+
+    /// Takes the jobs out of the pool that wait in it, if the run has been ended. They would start and return at once, but the
+    /// times of these runs would be among those of real ones.
+    ///
+    /// They are not dropped here: a job that is dropped tells the writer of the outputs, who may stand still, and what
+    /// ends the run must not.
+    pub(crate) fn take_waiting(&self) {
+        let pool = self.pool.get().and_then(Weak::upgrade);
+        if let Some(pool) = pool.filter(|_| !self.stop.is_running()) {
+            let waiting = pool.queue().drain_all();
+            self.lock_taken().extend(waiting);
+        }
+    }
+
+    /// Drops what was taken out of the pool; each job counts itself.
+    pub(crate) fn drop_taken(&self) {
+        let taken = std::mem::take(&mut *self.lock_taken());
+        drop(taken);
+    }
+
+    fn lock_taken(&self) -> MutexGuard<'_, Vec<Task>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the run. Jobs that are told to terminate are killed after their grace.
@@ -54,6 +89,7 @@ impl Control {
     /// Ends the run, or what is left of it, and leaves the next stage to the next call.
     pub(crate) fn advance(&self, stage: Stage, reason: Reason) {
         self.stop.raise(stage, reason);
+        self.take_waiting();
         match stage {
             Stage::Running | Stage::Draining => {}
             Stage::Terminating => self.slots.signal_all(Signal::TERM),

@@ -1,5 +1,6 @@
 //! A run from its options to its exit code.
 
+use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,11 +16,13 @@ use windlass::queue::LinkedBlockingQueue;
 
 use super::capture::Storage;
 use super::control::Control;
+use super::descriptors::allowed_threads;
 use super::guard::Guard;
 use super::input::Inputs;
 use super::job::{Job, Place, Policy, Shared};
 use super::journal::{Done, Journal, Known};
 use super::options::{RunOptions, When, WhenFull};
+use super::patient::Patient;
 use super::process::Launch;
 use super::progress::Progress;
 use super::remote::{Remote, Rules};
@@ -45,8 +48,7 @@ pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
     let (command, arguments) = options.command_and_inputs();
     let template =
         Template::new(command, options.replace.as_deref(), &options.shell).map_err(|error| {
-            Failure::usage(format!("cannot understand the command: {error}"))
-                .hint("quote it as you would for a shell, or give it as several words")
+            Failure::usage(format!("cannot understand the command: {error}")).hint(error.hint())
         })?;
     let run_id = format!("{}-{:016x}", std::process::id(), fastrand::u64(..));
     let place = place(options, &template, run_id.clone())?;
@@ -61,8 +63,13 @@ pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
     let (journal, done) = match &options.journal {
         Some(path) => {
             let resume = options.resume || options.resume_failed;
-            let (journal, done) = Journal::open(path, &template.signature(), resume)?;
-            (Some(journal), done)
+            let signature = template.signature();
+            if options.dry_run {
+                (None, Journal::read(path, &signature, resume)?)
+            } else {
+                let (journal, done) = Journal::open(path, &signature, resume)?;
+                (Some(journal), done)
+            }
         }
         None => (None, Done::default()),
     };
@@ -87,22 +94,29 @@ fn run(
     mut inputs: Inputs,
     done: &Done,
 ) -> Result<ExitCode, Failure> {
+    let summary_file = summary_file(options)?;
     let started = Instant::now();
-    let pool = pool(options)?;
+    let pool = Arc::new(pool(options)?);
+    shared.control.watch(&pool);
     let canceller = canceller(shared)?;
     let signals = Receiver::start(Arc::clone(shared))
         .map_err(|error| Failure::new(format!("cannot receive signals: {error}")))?;
     if let Err(failure) = submit_all(&pool, shared, &mut inputs, (done, options.resume_failed)) {
-        let reason = Reason::Trouble(failure.to_string());
-        shared.control.end(Stage::Draining, reason);
+        shared
+            .control
+            .end(Stage::Draining, Reason::Trouble(failure));
+    }
+    if !shared.control.stop.is_running() {
+        shared.control.take_waiting();
+        shared.tally.not_run(inputs.len().unwrap_or(0));
     }
     // Whoever writes the inputs learns that no more are read.
     drop(inputs);
     pool.shutdown();
     while pool.await_termination(Duration::MAX) != Ok(true) {}
+    shared.control.drop_taken();
     drop(canceller);
     shared.sink.progress.clear();
-    drop(signals);
     let reason = shared.control.stop.reason();
     let counts = shared.tally.counts();
     let exit_code = exit_code(reason.as_ref(), &counts);
@@ -113,14 +127,13 @@ fn run(
         queue: options.queue_bound(),
     };
     let is_quiet = reason == Some(Reason::BrokenPipe);
-    summarise(
-        options,
-        &Summary::new(counts, &pool.stats(), end),
-        exit_code,
-        is_quiet,
-    )?;
-    if let Some(Reason::Trouble(text)) = reason {
-        return Ok(Failure::new(text).report());
+    let summary = Summary::new(counts, &pool.stats(), end);
+    let is_shown = is_summary_shown(options, exit_code) && !is_quiet;
+    // Signals are received until the end: they end the wait for whoever reads the summary.
+    write_summary(options, &summary, summary_file, is_shown, &shared.control)?;
+    drop(signals);
+    if let Some(Reason::Trouble(failure)) = reason {
+        return Ok(failure.report());
     }
     Ok(ExitCode::from(exit_code))
 }
@@ -141,9 +154,13 @@ fn submit_all(
             return Err(Failure::new(text).hint("give the same inputs, or name another journal"));
         }
         if known == Known::Succeeded || (known == Known::Failed && !reruns_failed) {
-            shared.tally.resumed();
+            if known == Known::Succeeded {
+                shared.tally.resumed();
+            } else {
+                shared.tally.failed_before();
+            }
             shared.sink.skip(seq);
-            shared.sink.progress.step(0);
+            shared.sink.progress.skip();
             continue;
         }
         shared.sink.await_turn(seq);
@@ -163,7 +180,7 @@ fn submit_all(
 }
 
 fn pool(options: &RunOptions) -> Result<ThreadPoolExecutor, Failure> {
-    let threads = options.thread_count();
+    let threads = threads(options);
     let refused = |error: String| {
         Failure::usage(format!(
             "these threads and this queue make no pool: {error}"
@@ -181,6 +198,21 @@ fn pool(options: &RunOptions) -> Result<ThreadPoolExecutor, Failure> {
     with_policy(builder, options.when_full)
         .build()
         .map_err(|error| refused(error.to_string()))
+}
+
+/// Returns the number of threads, fewer than asked for if the limit of open files says so.
+fn threads(options: &RunOptions) -> usize {
+    let wanted = options.thread_count();
+    if options.dry_run || options.engine.is_some() {
+        return wanted;
+    }
+    let allowed = allowed_threads(wanted);
+    if allowed < wanted {
+        complain(format_args!(
+            "{allowed} threads instead of {wanted}: the limit of open files allows no more (ulimit -n)"
+        ));
+    }
+    allowed
 }
 
 fn with_policy(builder: Builder, when_full: WhenFull) -> Builder {
@@ -341,7 +373,8 @@ fn exit_code(reason: Option<&Reason>, counts: &Counts) -> u8 {
         Some(Reason::BrokenPipe) => exit::BROKEN_PIPE,
         Some(Reason::Trouble(_)) => exit::TROUBLE,
         Some(Reason::Halt) | None => {
-            if counts.failed + counts.not_run + counts.rejected > 0 {
+            let not_done = counts.failed + counts.failed_before + counts.not_run + counts.rejected;
+            if not_done > 0 {
                 exit::COMMAND_FAILED
             } else {
                 exit::OK
@@ -358,39 +391,63 @@ fn describe(reason: &Reason) -> String {
         },
         Reason::Halt => "at a failure, as --halt says".to_owned(),
         Reason::BrokenPipe => "because nobody reads the output".to_owned(),
-        Reason::Trouble(text) => text.clone(),
+        Reason::Trouble(failure) => failure.to_string(),
     }
 }
 
-fn summarise(
-    options: &RunOptions,
-    summary: &Summary,
-    exit_code: u8,
-    is_quiet: bool,
-) -> Result<(), Failure> {
+fn is_summary_shown(options: &RunOptions, exit_code: u8) -> bool {
     let is_wanted = match options.summary {
         When::Auto => {
             let on_terminal = std::io::stderr().is_terminal() && !options.dry_run;
-            options.json || options.summary_file.is_some() || on_terminal || exit_code != exit::OK
+            options.json || on_terminal || exit_code != exit::OK
         }
         When::Always => true,
         When::Never => false,
     };
-    if !is_wanted || options.quiet || is_quiet {
-        return Ok(());
-    }
+    is_wanted && !options.quiet && options.summary_file.is_none()
+}
+
+/// Opens the file of the summary, before there is anything to lose.
+fn summary_file(options: &RunOptions) -> Result<Option<File>, Failure> {
+    let Some(path) = &options.summary_file else {
+        return Ok(None);
+    };
+    let file = File::create(path).map_err(|error| {
+        let text = format!("cannot write the summary to {}: {error}", path.display());
+        Failure::new(text).hint("is its folder there, and may you write to it?")
+    })?;
+    Ok(Some(file))
+}
+
+fn write_summary(
+    options: &RunOptions,
+    summary: &Summary,
+    file: Option<File>,
+    is_shown: bool,
+    control: &Control,
+) -> Result<(), Failure> {
     let text = if options.json {
         summary.json()
     } else {
         summary.text()
     };
-    let written = match &options.summary_file {
-        Some(path) => std::fs::write(path, anstream::adapter::strip_str(&text).to_string())
-            .map_err(|error| format!("{}: {error}", path.display())),
-        None => anstream::stderr()
-            .lock()
-            .write_all(text.as_bytes())
-            .map_err(|error| error.to_string()),
+    let plain = || anstream::adapter::strip_str(&text).to_string();
+    let written = match file {
+        Some(mut file) => file.write_all(plain().as_bytes()),
+        None if !is_shown => Ok(()),
+        None => {
+            let stderr = std::io::stderr();
+            let is_plain = anstream::AutoStream::choice(&stderr) == anstream::ColorChoice::Never;
+            let text = if is_plain { plain() } else { text.clone() };
+            Patient::new(stderr, Arc::clone(&control.stop))
+                .and_then(|mut stderr| stderr.write_all(text.as_bytes()))
+        }
     };
-    written.map_err(|error| Failure::new(format!("cannot write the summary: {error}")))
+    match written {
+        // Whoever was told to end at once does not wait for a reader that stands still.
+        Err(error) if error.kind() == std::io::ErrorKind::TimedOut => Ok(()),
+        written => {
+            written.map_err(|error| Failure::new(format!("cannot write the summary: {error}")))
+        }
+    }
 }

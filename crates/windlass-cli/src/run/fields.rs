@@ -45,6 +45,8 @@ impl Field {
     #[must_use]
     pub fn at_start_of(text: &[u8], replace: Option<&[u8]>) -> Option<(Self, usize)> {
         if let Some(own) = replace
+            // An empty string stands everywhere, so it stands for nothing.
+            && !own.is_empty()
             && text.starts_with(own)
         {
             return Some((Self::Whole, own.len()));
@@ -159,6 +161,12 @@ mod tests {
         assert_eq!(Field::at_start_of(b"{//}x", None), Some((Field::Parent, 4)));
         assert_eq!(Field::at_start_of(b"{/}", None), Some((Field::Base, 3)));
         assert_eq!(Field::at_start_of(b"{x}", None), None);
+    }
+
+    #[test]
+    fn an_empty_replacement_string_is_found_nowhere() {
+        assert_eq!(Field::at_start_of(b"x", Some(b"")), None);
+        assert_eq!(Field::at_start_of(b"{}", Some(b"")), None);
     }
 
     #[test]

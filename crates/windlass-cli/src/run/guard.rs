@@ -15,6 +15,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::proc_stat::{ProcStat, processes};
+
 /// The environment variable that names the run of a process.
 pub(crate) const RUN_ID: &str = "WINDLASS_RUN_ID";
 /// The environment variable that names the input of a process.
@@ -125,19 +127,16 @@ fn kill(group: u64) {
 /// Finds the process groups of processes whose environment names the run and one of the inputs. On
 /// systems without `/proc` there are none.
 fn groups_by_environment(run_id: &str, running: &[u64]) -> Vec<u64> {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
     let run = format!("{RUN_ID}={run_id}");
     let inputs: Vec<String> = running.iter().map(|seq| format!("{SEQ}={seq}")).collect();
-    processes
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+    processes()
+        .into_iter()
+        .flatten()
         .filter(|pid| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let has = |text: &str| environment.split(|b| *b == 0).any(|v| v == text.as_bytes());
             has(&run) && inputs.iter().any(|input| has(input))
         })
-        .filter_map(|pid| rustix::process::getpgid(Pid::from_raw(pid)).ok())
-        .map(|group| u64::from(group.as_raw_nonzero().get().unsigned_abs()))
+        .filter_map(|pid| u64::try_from(ProcStat::of(pid)?.group).ok())
         .collect()
 }

@@ -46,7 +46,7 @@ impl Inputs {
         })
     }
 
-    /// Returns how many inputs there are, if that is known without reading them.
+    /// Returns how many inputs are left, if that is known without reading them.
     pub(super) fn len(&self) -> Option<u64> {
         match self {
             Self::Arguments(arguments) => Some(arguments.len() as u64),

@@ -13,11 +13,11 @@ use super::outcome::Outcome;
 use super::process::{Collect, Launch, Stream};
 use super::remote::{Remote, Tried};
 use super::sink::{Finished, Sink};
-use super::slots::Slot;
+use super::slots::{Slot, Slots};
 use super::stop::{Reason, Stage};
 use super::tally::Tally;
 use super::template::{Template, quote};
-use crate::exit;
+use crate::exit::{self, Failure};
 
 /// What all jobs of a run share.
 #[derive(Debug)]
@@ -59,17 +59,27 @@ impl Policy {
             .retry_delay
             .saturating_mul(doubled)
             .min(self.retry_max_delay);
-        delay.mul_f64(fastrand::f64().mul_add(0.5, 0.5))
+        let seconds = delay.as_secs_f64() * fastrand::f64().mul_add(0.5, 0.5);
+        Duration::try_from_secs_f64(seconds).unwrap_or(delay)
     }
 }
 
-/// An input that is to be run. If it is dropped before, it is counted as not run.
+/// How far a job has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progressed {
+    Waits,
+    Runs,
+    HasEnded,
+}
+
+/// An input that is to be run. If it is dropped before, it is counted as not run; if it is dropped while it
+/// runs, which only a panic does, as failed.
 #[derive(Debug)]
 pub(super) struct Job {
     seq: u64,
     input: Vec<u8>,
     shared: Arc<Shared>,
-    is_taken: bool,
+    progressed: Progressed,
 }
 
 impl Job {
@@ -78,7 +88,7 @@ impl Job {
             seq,
             input,
             shared,
-            is_taken: false,
+            progressed: Progressed::Waits,
         }
     }
 
@@ -88,20 +98,20 @@ impl Job {
         if !shared.control.stop.is_running() {
             return;
         }
-        self.is_taken = true;
+        self.progressed = Progressed::Runs;
         let input = std::mem::take(&mut self.input);
         let finished = match shared.control.slots.acquire() {
             Ok(slot) => {
-                let finished = self.try_repeatedly(input, &slot);
-                shared.control.slots.release(&slot);
-                finished
+                let taken = TakenSlot(&shared.control.slots, slot);
+                self.try_repeatedly(input, &taken.1)
             }
             Err(error) => Some(shared.unstarted(self.seq, input, &error.to_string())),
         };
         let Some(finished) = finished else {
-            self.is_taken = false;
+            self.progressed = Progressed::Waits;
             return;
         };
+        self.progressed = Progressed::HasEnded;
         let failed = shared.tally.ended(&finished.record);
         let is_success = finished.record.outcome.is_success();
         shared.sink.deliver(finished);
@@ -150,15 +160,34 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if self.is_taken {
-            return;
+        let shared = &self.shared;
+        match self.progressed {
+            Progressed::HasEnded => return,
+            Progressed::Waits if shared.control.stop.is_running() => shared.tally.rejected(),
+            Progressed::Waits => shared.tally.not_run(1),
+            Progressed::Runs => {
+                let why = "windlass panicked while it ran, which is a bug".to_owned();
+                let failed = shared.tally.ended(&Record {
+                    seq: self.seq,
+                    outcome: Outcome::Lost(why),
+                    attempts: 1,
+                    ran_for: Duration::ZERO,
+                    input: std::mem::take(&mut self.input),
+                });
+                shared.sink.progress.step(failed);
+            }
         }
-        if self.shared.control.stop.is_running() {
-            self.shared.tally.rejected();
-        } else {
-            self.shared.tally.not_run();
-        }
-        self.shared.sink.skip(self.seq);
+        // Without it, the outputs of later inputs would wait for this one forever.
+        shared.sink.skip(self.seq);
+    }
+}
+
+/// A slot that goes back whatever happens to its job.
+struct TakenSlot<'a>(&'a Slots, Arc<Slot>);
+
+impl Drop for TakenSlot<'_> {
+    fn drop(&mut self) {
+        self.0.release(&self.1);
     }
 }
 
@@ -189,14 +218,17 @@ impl Shared {
         match tried {
             Ok(Tried::Ended(outcome, ran_for)) => Some((outcome, ran_for)),
             Ok(Tried::NotRun) => None,
-            Ok(Tried::Trouble(text)) => {
-                self.control.end(Stage::Draining, Reason::Trouble(text));
+            Ok(Tried::Trouble(failure)) => {
+                self.control.end(Stage::Draining, Reason::Trouble(failure));
                 None
             }
             Err(error) => {
                 let text = format!("cannot keep the output of job {seq}: {error}");
+                let failure = Failure::new(&*text).hint(
+                    "is there room in the folder for temporary files? TMPDIR names another one",
+                );
                 self.control
-                    .end(Stage::Terminating, Reason::Trouble(text.clone()));
+                    .end(Stage::Terminating, Reason::Trouble(failure));
                 let outcome = Outcome::NotStarted(exit::TROUBLE, text);
                 Some((outcome, started.elapsed()))
             }
@@ -267,5 +299,63 @@ impl Collect for Collected<'_> {
             Stream::Err => &mut self.err,
         };
         pending.push(&bytes[end + 1..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Arc, Control, Duration, Halt, Job, Launch, OutputMode, Place, Policy, Progressed, Shared,
+        Sink, Storage, Tally, Template,
+    };
+    use crate::run::progress::Progress;
+
+    fn shared() -> Arc<Shared> {
+        let control = Arc::new(Control::new(None, Duration::ZERO).unwrap());
+        let sink = Sink::new(Arc::clone(&control), Progress::hidden(), true, None).unwrap();
+        Arc::new(Shared {
+            template: Template::new(&["true".into()], None, "sh".as_ref()).unwrap(),
+            place: Place::Here(Launch {
+                program: None,
+                run_id: String::new(),
+                time_limit: None,
+                grace: Duration::ZERO,
+                task: None,
+            }),
+            control,
+            sink,
+            tally: Tally::default(),
+            storage: Arc::new(Storage::default()),
+            policy: Policy {
+                attempts: 1,
+                retry_delay: Duration::MAX,
+                retry_max_delay: Duration::MAX,
+                halt: Halt::Never,
+                max_failures: 1,
+                output: OutputMode::Group,
+                dry_run: false,
+            },
+        })
+    }
+
+    #[test]
+    fn a_job_that_panics_is_counted_and_holds_nobody_up() {
+        let shared = shared();
+        let mut job = Job::new(1, b"a".to_vec(), Arc::clone(&shared));
+        job.progressed = Progressed::Runs;
+        drop(job);
+        let counts = shared.tally.counts();
+        assert_eq!((counts.failed, counts.rejected), (1, 0));
+        assert!(counts.failures[0].reason.contains("panicked"));
+        // The turn of the second input has come.
+        assert_eq!(shared.sink.next_turn(), 2);
+    }
+
+    #[test]
+    fn the_longest_delay_is_no_panic() {
+        let policy = shared().policy;
+        for attempt in [1, 2, u32::MAX] {
+            assert!(policy.delay_after(attempt) >= Duration::from_secs(u64::MAX / 2 - 1024));
+        }
     }
 }

@@ -179,12 +179,7 @@ impl Journal {
         signature: &str,
         resume: bool,
     ) -> Result<(Self, Done), Failure> {
-        let trouble = |error: io::Error| {
-            Failure::new(format!(
-                "cannot use the journal {}: {error}",
-                path.display()
-            ))
-        };
+        let trouble = |error: io::Error| cannot_use(path, &error);
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -199,9 +194,7 @@ impl Journal {
         let is_file = file.metadata().map_err(trouble)?.is_file();
         let is_new = !is_file || file.read(&mut [0]).map_err(trouble)? == 0;
         if !is_new && !resume {
-            let message = format!("the journal {} is that of an earlier run", path.display());
-            return Err(Failure::new(message)
-                .hint("--resume goes on where it stopped; remove the file to begin anew"));
+            return Err(of_an_earlier_run(path));
         }
         if is_file {
             file.seek(SeekFrom::Start(0)).map_err(trouble)?;
@@ -224,6 +217,26 @@ impl Journal {
         Ok((Self { file, path }, done))
     }
 
+    /// Reads what the journal says, for a run that records nothing. What [`open`](Self::open) refuses, this
+    /// refuses.
+    pub(super) fn read(path: &Path, signature: &str, resume: bool) -> Result<Done, Failure> {
+        let trouble = |error: io::Error| cannot_use(path, &error);
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Done::default()),
+            file => file.map_err(trouble)?,
+        };
+        let metadata = file.metadata().map_err(trouble)?;
+        if !metadata.is_file() || metadata.len() == 0 {
+            return Ok(Done::default());
+        }
+        if !resume {
+            return Err(of_an_earlier_run(path));
+        }
+        let parsed = parse_journal(BufReader::new(file), signature).map_err(trouble)?;
+        let (done, _) = parsed.map_err(|error| unusable(&error, path))?;
+        Ok(done)
+    }
+
     /// Appends a job that has ended.
     pub(super) fn append(&mut self, record: &Record) -> Result<(), Failure> {
         let line = format!(
@@ -237,9 +250,19 @@ impl Journal {
         );
         self.file.write_all(line.as_bytes()).map_err(|error| {
             let message = format!("cannot write the journal {}: {error}", self.path.display());
-            Failure::new(message)
+            Failure::new(message).hint("is the disk full? --resume goes on where the run stopped")
         })
     }
+}
+
+fn cannot_use(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("cannot use the journal {}: {error}", path.display());
+    Failure::new(message).hint("is its folder there, and may you write to it?")
+}
+
+fn of_an_earlier_run(path: &Path) -> Failure {
+    let message = format!("the journal {} is that of an earlier run", path.display());
+    Failure::new(message).hint("--resume goes on where it stopped; remove the file to begin anew")
 }
 
 fn unusable(error: &JournalError, path: &Path) -> Failure {

@@ -5,19 +5,21 @@
 //! | `options` | the options of the command line |
 //! | `fields`, `command_line`, `line_parser`, `template` | the command, and what it becomes with an input |
 //! | `input` | the inputs, one after the other |
-//! | `stop`, `slots`, `control` | how a run ends, and the process groups that end with it |
+//! | `stop`, `members`, `slots`, `control` | how a run ends, and the process groups that end with it |
 //! | `guard` | the process that ends the jobs of a killed run |
-//! | `process` | one attempt to run a command |
+//! | `process`, `descriptors` | one attempt to run a command, and how many at a time |
 //! | `remote` | the same on another machine, through a queue |
-//! | `capture`, `sink` | what jobs write, and where it goes |
+//! | `capture`, `patient`, `sink` | what jobs write, and where it goes |
 //! | `job`, `outcome`, `tally` | one input on its way, how it ends, and all of them counted |
 //! | `journal` | what has ended, so that an interrupted run can go on |
 //! | `signals`, `progress`, `summary` | what a user sends and sees |
 //! | `execute` | all of it together |
 
+mod bar_terminal;
 mod capture;
 mod command_line;
 pub(crate) mod control;
+mod descriptors;
 mod execute;
 mod fields;
 pub(crate) mod guard;
@@ -25,8 +27,11 @@ mod input;
 mod job;
 mod journal;
 mod line_parser;
+mod members;
 mod options;
 mod outcome;
+mod patient;
+mod proc_stat;
 pub(crate) mod process;
 mod progress;
 mod remote;

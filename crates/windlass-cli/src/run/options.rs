@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use windlass_remote::QueueName;
 
+use crate::count::at_least_one;
 use crate::duration::{parse, parse_positive};
 use crate::engine::EngineAddress;
 use crate::exit::Failure;
@@ -56,7 +57,7 @@ pub enum OutputMode {
 /// Whether something is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// If standard error is a terminal
+    /// By where standard error goes
     Auto,
     /// Always
     Always,
@@ -74,6 +75,7 @@ pub struct RunOptions {
         long,
         visible_alias = "jobs",
         value_name = "N",
+        value_parser = at_least_one,
         help_heading = "Pool"
     )]
     pub threads: Option<NonZeroUsize>,
@@ -297,6 +299,7 @@ impl RunOptions {
 
     /// Refuses options that do not go together, as far as clap does not.
     pub(super) fn check(&self) -> Result<(), Failure> {
+        self.check_inputs()?;
         if self.engine.is_none() {
             return match &self.queue {
                 Some(text) if self.bound().is_none() => Err(Failure::usage(format!(
@@ -324,6 +327,36 @@ impl RunOptions {
             }
         }
         self.queue_name().map(drop)
+    }
+
+    fn check_inputs(&self) -> Result<(), Failure> {
+        if self.replace.as_ref().is_some_and(|own| own.is_empty()) {
+            return Err(Failure::usage("-I needs a string that is not empty").hint(
+                "-I @@ puts the input where @@ stands; without -I it is put where {} stands",
+            ));
+        }
+        let (command, inputs) = self.command_and_inputs();
+        let inputs = inputs.unwrap_or_default();
+        let is = |word: &&OsString, marks: &[&str]| marks.iter().any(|mark| **word == *mark);
+        let mark = command
+            .iter()
+            .find(|word| is(word, &["::::", ":::+", "::::+"]))
+            .or_else(|| {
+                let marks = [":::", "::::", ":::+", "::::+"];
+                inputs.iter().find(|word| is(word, &marks))
+            });
+        let Some(mark) = mark else {
+            return Ok(());
+        };
+        let hint = match mark.to_str() {
+            Some("::::" | "::::+") => "-a FILE reads the inputs from a file",
+            _ => {
+                "lists of inputs are not combined; an input that looks like this can be read from \
+                 standard input or with -a"
+            }
+        };
+        let text = format!("{} is not known: inputs follow one :::", mark.display());
+        Err(Failure::usage(text).hint(hint))
     }
 
     pub(super) fn attempts(&self) -> u32 {

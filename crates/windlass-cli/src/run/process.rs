@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::control::Control;
@@ -66,12 +67,14 @@ impl Launch {
         output: &mut impl Collect,
     ) -> io::Result<Outcome> {
         let mut command = self.command(argv, seq, slot);
-        if !output.is_inherited() {
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        }
+        let pipes = if output.is_inherited() {
+            Ok([None, None])
+        } else {
+            pipes(&mut command)
+        };
         slot.announce(seq);
-        let mut child = match command.spawn() {
-            Ok(child) => child,
+        let (pipes, mut child) = match pipes.and_then(|pipes| Ok((pipes, command.spawn()?))) {
+            Ok(started) => started,
             Err(error) => {
                 slot.abort();
                 return Ok(not_started(&error, argv));
@@ -81,13 +84,13 @@ impl Launch {
         let turn = slot.enter(seq, group);
         control.signal_late(slot);
         let limit = control.limit(slot, turn, (self.time_limit, self.grace));
-        let read = read_to_end(&mut child, slot, output);
+        let read = read_to_end(pipes, (command, group), slot, output);
         let ended = wait_without_reaping(group);
-        let time_was_up = slot.leave();
+        let (status, time_was_up) = slot.leave(self.grace, || child.wait());
         if let Some(limit) = limit {
             limit.cancel();
         }
-        let status = child.wait()?;
+        let status = status?;
         ended.and(read)?;
         Ok(outcome(status, time_was_up))
     }
@@ -148,75 +151,108 @@ fn wait_without_reaping(leader: Pid) -> io::Result<()> {
     }
 }
 
+/// Creates the pipes for both outputs of a command. The command keeps the ends that its process writes to.
+fn pipes(command: &mut Command) -> io::Result<[Option<File>; 2]> {
+    let (out, out_writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (err, err_writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    command.stdout(out_writer).stderr(err_writer);
+    Ok([Some(File::from(out)), Some(File::from(err))])
+}
+
+/// A file descriptor that is readable once the process has ended, where there is such a thing.
+#[cfg(target_os = "linux")]
+fn end_of(process: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_of(_process: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// What is waited for while a process is read.
+struct Reading<'a> {
+    pipes: [Option<File>; 2],
+    slot: &'a Slot,
+    /// The command, which holds the other ends of the pipes open until the process has ended. So a process
+    /// that closes its outputs one by one as it ends wakes its reader once, not three times.
+    writers: Option<(Command, OwnedFd)>,
+    was_killed: bool,
+}
+
 /// Reads both outputs until nobody can write to them any more, or the group was killed.
-fn read_to_end(child: &mut Child, slot: &Slot, output: &mut impl Collect) -> io::Result<()> {
-    let mut pipes = [
-        child
-            .stdout
-            .take()
-            .map(|out| File::from(OwnedFd::from(out))),
-        child
-            .stderr
-            .take()
-            .map(|err| File::from(OwnedFd::from(err))),
-    ];
+fn read_to_end(
+    pipes: [Option<File>; 2],
+    (command, leader): (Command, Pid),
+    slot: &Slot,
+    output: &mut impl Collect,
+) -> io::Result<()> {
+    let is_read = pipes.iter().any(Option::is_some);
+    let mut reading = Reading {
+        pipes,
+        slot,
+        writers: is_read
+            .then(|| end_of(leader))
+            .flatten()
+            .map(|end| (command, end)),
+        was_killed: false,
+    };
     let mut buffer = [0; 16 << 10];
-    let mut was_killed = false;
     // A failure to keep the output does not keep the job from being read: it would block forever.
     let mut result = Ok(());
-    while pipes.iter().any(Option::is_some) {
-        let Some(ready) = await_output(&pipes, slot, &mut was_killed)? else {
+    while reading.pipes.iter().any(Option::is_some) {
+        let Some(ready) = reading.await_output()? else {
             break;
         };
-        for ((pipe, stream), is_ready) in pipes.iter_mut().zip(STREAMS).zip(ready) {
-            let (Some(file), true) = (&mut *pipe, is_ready) else {
+        for ((pipe, stream), ready) in reading.pipes.iter_mut().zip(STREAMS).zip(ready) {
+            let Some(file) = pipe else {
                 continue;
             };
-            match file.read(&mut buffer)? {
-                0 => *pipe = None,
-                length => result = result.and(output.collect(stream, &buffer[..length])),
+            if ready == PollFlags::HUP {
+                // Neither data nor anybody who could write some.
+                *pipe = None;
+            } else if !ready.is_empty() {
+                match file.read(&mut buffer)? {
+                    0 => *pipe = None,
+                    length => result = result.and(output.collect(stream, &buffer[..length])),
+                }
             }
         }
     }
     result
 }
 
-/// Waits until one of the pipes can be read, and returns which; `None`, if the group was killed and
-/// nothing came for a while.
-fn await_output(
-    pipes: &[Option<File>; 2],
-    slot: &Slot,
-    was_killed: &mut bool,
-) -> io::Result<Option<[bool; 2]>> {
-    // A negative file descriptor would be ignored, but there is no safe way to name one. The wake
-    // stands for a pipe that is closed.
-    let fds = pipes.each_ref().map(|pipe| {
-        let flags = if pipe.is_some() {
-            PollFlags::IN
-        } else {
-            PollFlags::empty()
-        };
-        let fd = pipe
-            .as_ref()
-            .map_or_else(|| slot.wake(), |file| file.as_fd());
-        PollFd::from_borrowed_fd(fd, flags)
-    });
-    let wake = if *was_killed {
-        PollFlags::empty()
-    } else {
-        PollFlags::IN
-    };
-    let [out, err] = fds;
-    let mut fds = [out, err, PollFd::from_borrowed_fd(slot.wake(), wake)];
-    loop {
-        match poll(&mut fds, was_killed.then_some(&AFTERLIFE)) {
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-            Ok(0) => return Ok(None),
-            Ok(_) => break,
+impl Reading<'_> {
+    /// Waits until one of the pipes can be read, and returns what is known of each; `None`, if the group was
+    /// killed and nothing came for a while.
+    fn await_output(&mut self) -> io::Result<Option<[PollFlags; 2]>> {
+        let unused = self.slot.wake();
+        let [out, err] = self
+            .pipes
+            .each_ref()
+            .map(|pipe| watch(pipe.as_ref().map(File::as_fd), unused));
+        let end = watch(self.writers.as_ref().map(|(_, end)| end.as_fd()), unused);
+        let wake = watch((!self.was_killed).then_some(unused), unused);
+        let mut fds = [out, err, wake, end].map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
+        loop {
+            match poll(&mut fds, self.was_killed.then_some(&AFTERLIFE)) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(0) => return Ok(None),
+                Ok(_) => break,
+            }
         }
+        let [out, err, wake, end] = fds.map(|fd| fd.revents());
+        self.was_killed |= !wake.is_empty();
+        if !end.is_empty() {
+            self.writers = None;
+        }
+        Ok(Some([out, err]))
     }
-    let [out, err, wake] = fds.map(|fd| !fd.revents().is_empty());
-    *was_killed |= wake;
-    Ok(Some([out, err]))
+}
+
+/// What to wait for at a file descriptor that may be closed. A negative one would be ignored, but there is no
+/// safe way to name one: another one stands for it, of which nothing is asked.
+fn watch<'a>(open: Option<BorrowedFd<'a>>, unused: BorrowedFd<'a>) -> (BorrowedFd<'a>, PollFlags) {
+    open.map_or((unused, PollFlags::empty()), |fd| (fd, PollFlags::IN))
 }

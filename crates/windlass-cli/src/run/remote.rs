@@ -63,7 +63,7 @@ pub(super) enum Tried {
     /// No worker has started it, because the run ends.
     NotRun,
     /// The run cannot go on, and why.
-    Trouble(String),
+    Trouble(Failure),
 }
 
 impl Remote {
@@ -177,14 +177,17 @@ impl Remote {
                 }
                 RejectedReason::Interrupted => return Err(Tried::NotRun),
                 RejectedReason::Engine(error) => {
-                    return Err(Tried::Trouble(trouble(error, &self.place).to_string()));
+                    return Err(Tried::Trouble(trouble(error, &self.place)));
                 }
                 RejectedReason::TooLarge { .. } | RejectedReason::Encode(_) => {
                     let why = rejected.reason().to_string();
                     let outcome = Outcome::NotStarted(exit::NOT_EXECUTABLE, why);
                     return Err(Tried::Ended(outcome, Duration::ZERO));
                 }
-                reason => return Err(Tried::Trouble(format!("{}: {reason}", self.place))),
+                reason => {
+                    let text = format!("{}: {reason}", self.place);
+                    return Err(Tried::Trouble(Failure::new(text)));
+                }
             }
             task = rejected.into_task();
         }

@@ -4,7 +4,6 @@
 //! newline is written between them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::capture::Capture;
 use super::control::Control;
 use super::journal::{Journal, Record};
+use super::patient::Patient;
 use super::process::Stream;
 use super::progress::Progress;
 use super::stop::{Reason, Stage};
+use crate::exit::Failure;
 
 /// How many inputs may be ahead of the first one that has not ended, with `--keep-order`.
 const MAX_AHEAD: u64 = 100_000;
@@ -52,15 +53,14 @@ struct State {
 
 #[derive(Debug)]
 struct Output {
-    file: File,
+    file: Patient,
     is_in_line: bool,
 }
 
 impl Output {
-    fn new(fd: impl std::os::fd::AsFd) -> io::Result<Self> {
-        let file = File::from(fd.as_fd().try_clone_to_owned()?);
+    fn new(fd: impl std::os::fd::AsFd, control: &Control) -> io::Result<Self> {
         Ok(Self {
-            file,
+            file: Patient::new(fd, Arc::clone(&control.stop))?,
             is_in_line: false,
         })
     }
@@ -84,8 +84,8 @@ impl Sink {
         journal: Option<Journal>,
     ) -> io::Result<Self> {
         let state = State {
-            out: Output::new(io::stdout())?,
-            err: Output::new(io::stderr())?,
+            out: Output::new(io::stdout(), &control)?,
+            err: Output::new(io::stderr(), &control)?,
             journal,
             held: BTreeMap::new(),
             is_broken: false,
@@ -138,6 +138,11 @@ impl Sink {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn next_turn(&self) -> u64 {
+        self.next.load(Ordering::SeqCst)
+    }
+
     fn pass(&self, seq: u64, finished: Option<Finished>) {
         let mut state = self.lock();
         if !self.keeps_order {
@@ -172,8 +177,8 @@ impl Sink {
             && let Err(failure) = journal.append(&finished.record)
         {
             state.is_broken = true;
-            let reason = Reason::Trouble(failure.to_string());
-            self.control.end(Stage::Terminating, reason);
+            self.control
+                .end(Stage::Terminating, Reason::Trouble(failure));
         }
     }
 
@@ -182,7 +187,10 @@ impl Sink {
         state.is_broken = true;
         let reason = match error.kind() {
             io::ErrorKind::BrokenPipe => Reason::BrokenPipe,
-            _ => Reason::Trouble(format!("cannot write the output: {error}")),
+            _ => Reason::Trouble(
+                Failure::new(format!("cannot write the output: {error}"))
+                    .hint("--resume goes on where it stopped, if there is a --journal"),
+            ),
         };
         self.control.end(Stage::Terminating, reason);
     }

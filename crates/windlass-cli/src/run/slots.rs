@@ -1,18 +1,25 @@
 //! The places that jobs run in, and the process group in each of them.
 //!
 //! A group is signalled under the lock of its slot, and leaves the slot before its leader is reaped. So
-//! a signal never reaches a process that was given the same number later.
+//! a signal never reaches a process that was given the same number later. What is left of a group when
+//! its leader has ended keeps the number too: it is looked for before it is killed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use super::guard::Guard;
+use super::members::has_living_members;
+
+/// How often what is left of a group is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// All slots of a run.
 #[derive(Debug)]
@@ -43,6 +50,8 @@ struct Running {
     due: Option<Signal>,
     /// Whether a byte was written to wake the reader.
     woken: bool,
+    /// Whether the leader has ended and the slot waits for what is left of its group.
+    lingers: bool,
 }
 
 impl Slots {
@@ -74,7 +83,13 @@ impl Slots {
     }
 
     pub(crate) fn release(&self, slot: &Slot) {
-        lock(&slot.running).due = None;
+        let mut running = lock(&slot.running);
+        running.due = None;
+        if let Some(group) = running.group.take() {
+            // Only a panic leaves a group in the slot.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        drop(running);
         lock(&self.free).push(Reverse(slot.index));
     }
 
@@ -115,21 +130,64 @@ impl Slot {
         running.turn
     }
 
-    /// Gives the slot up: what is left of the group ends with its leader. Returns whether the time of
-    /// the job was up.
-    pub(crate) fn leave(&self) -> bool {
+    /// Gives the slot up, whose leader has ended and is reaped by `reap`: what is left of the group is
+    /// sent `TERM`, and `KILL` after a grace. Returns what `reap` returns, and whether the time of the job
+    /// was up.
+    pub(crate) fn leave<R>(&self, grace: Duration, reap: impl FnOnce() -> R) -> (R, bool) {
         let mut running = lock(&self.running);
-        if let Some(group) = running.group.take() {
-            let _ = kill_process_group(group, Signal::TERM);
+        let group = running.group.take();
+        let (time_is_up, was_killed) = (running.time_is_up, running.woken);
+        if let Some(group) = group {
+            running.lingers = true;
+            let signal = if was_killed {
+                Signal::KILL
+            } else {
+                Signal::TERM
+            };
+            let _ = kill_process_group(group, signal);
         }
+        drop(running);
+        let reaped = reap();
+        // The usual case is that nobody is left, which one call tells once the leader is reaped. Signal
+        // zero harms nobody, whoever has the number.
+        if let Some(group) = group
+            && test_kill_process_group(group).is_ok()
+        {
+            self.end_rest_of(group, if was_killed { Duration::ZERO } else { grace });
+        }
+        let mut running = lock(&self.running);
+        running.lingers = false;
         if std::mem::take(&mut running.woken) {
             // What was meant for this job must not wake the next one.
             let _ = rustix::io::read(&self.wake, &mut [0; 64]);
         }
-        let time_is_up = running.time_is_up;
         drop(running);
         self.abort();
-        time_is_up
+        (reaped, time_is_up)
+    }
+
+    /// Waits until nothing lives in the group, and kills what does after the grace or when the run kills.
+    fn end_rest_of(&self, group: Pid, grace: Duration) {
+        let end = Instant::now().checked_add(grace);
+        // A stopped process receives a signal when it continues.
+        if has_living_members(group) {
+            let _ = kill_process_group(group, Signal::CONT);
+        }
+        while has_living_members(group) {
+            let left = end.map_or(LOOK_EVERY, |end| {
+                end.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() || self.is_woken_within(left.min(LOOK_EVERY)) {
+                let _ = kill_process_group(group, Signal::KILL);
+                return;
+            }
+        }
+    }
+
+    fn is_woken_within(&self, time: Duration) -> bool {
+        let mut fds = [PollFd::new(&self.wake, PollFlags::IN)];
+        let time = Timespec::try_from(time).ok();
+        matches!(poll(&mut fds, time.as_ref()), Ok(1..))
     }
 
     /// Takes back the announcement of a job that could not be started.
@@ -168,10 +226,10 @@ impl Slot {
         if let Some(group) = running.group {
             // A group that is gone already needs no signal.
             let _ = kill_process_group(group, signal);
-            if signal == Signal::KILL {
-                running.woken = true;
-                let _ = rustix::io::write(&self.waker, b"x");
-            }
+        }
+        if signal == Signal::KILL && (running.group.is_some() || running.lingers) {
+            running.woken = true;
+            let _ = rustix::io::write(&self.waker, b"x");
         }
     }
 
@@ -187,7 +245,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signal, Slots};
+    use super::{Duration, Signal, Slots};
 
     #[test]
     fn the_lowest_free_slot_is_taken() {
@@ -211,8 +269,8 @@ mod tests {
             .spawn()
             .unwrap();
         slot.enter(1, rustix::process::Pid::from_child(&child));
-        assert_eq!(child.wait().unwrap().signal(), Some(9));
-        slot.leave();
+        let (status, _) = slot.leave(Duration::ZERO, || child.wait().unwrap());
+        assert_eq!(status.signal(), Some(9));
         // The next job of the slot is another one.
         slots.release(&slot);
         assert_eq!(super::lock(&slot.running).due, None);
@@ -222,6 +280,6 @@ mod tests {
     fn a_timer_that_is_late_hits_nobody() {
         let slot = Slots::new(None).acquire().unwrap();
         assert!(!slot.time_up(0, Signal::TERM));
-        assert!(!slot.leave());
+        assert_eq!(slot.leave(Duration::ZERO, || ()), ((), false));
     }
 }

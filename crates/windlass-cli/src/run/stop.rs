@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::pipe::{PipeFlags, pipe_with};
 use windlass::interrupt::{self, InterruptHandle};
+
+use crate::exit::Failure;
 
 /// How far the end of a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +44,7 @@ pub(crate) enum Reason {
     Halt,
     BrokenPipe,
     /// Windlass cannot go on, and why.
-    Trouble(String),
+    Trouble(Failure),
 }
 
 /// The stage of a run, and everything that waits for a change of it.
@@ -53,6 +56,9 @@ pub(crate) struct Stop {
     /// Readable as soon as the run drains; nobody reads it.
     wake: OwnedFd,
     waker: OwnedFd,
+    /// Readable as soon as the run kills; nobody reads it.
+    killing: OwnedFd,
+    killer: OwnedFd,
     /// The thread that submits, which may wait for room in the pool.
     submitter: InterruptHandle,
 }
@@ -60,13 +66,18 @@ pub(crate) struct Stop {
 impl Stop {
     /// Creates the stop of a run that the current thread submits.
     pub(crate) fn new() -> io::Result<Self> {
-        let (wake, waker) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        // A signal may come again and again, and must not wait for room in a pipe that nobody reads.
+        let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
+        let (wake, waker) = pipe_with(flags)?;
+        let (killing, killer) = pipe_with(flags)?;
         Ok(Self {
             stage: AtomicU8::new(Stage::Running as u8),
             reason: Mutex::new(None),
             changed: Condvar::new(),
             wake,
             waker,
+            killing,
+            killer,
             submitter: interrupt::current(),
         })
     }
@@ -92,6 +103,9 @@ impl Stop {
         drop(first);
         // A full pipe is readable too.
         let _ = rustix::io::write(&self.waker, b"x");
+        if stage == Stage::Killing {
+            let _ = rustix::io::write(&self.killer, b"x");
+        }
         self.submitter.interrupt();
         self.changed.notify_all();
     }
@@ -99,6 +113,11 @@ impl Stop {
     /// A file descriptor that is readable as soon as the run drains.
     pub(crate) fn wake(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
+    }
+
+    /// A file descriptor that is readable as soon as the run kills its jobs.
+    pub(crate) fn killing(&self) -> BorrowedFd<'_> {
+        self.killing.as_fd()
     }
 
     /// Wakes the threads in [`wait_while`](Self::wait_while).
@@ -131,10 +150,11 @@ impl Stop {
 
     /// Waits for a time, and returns whether it passed while the run went on.
     pub(crate) fn sleep(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
+        // A time beyond what a clock can show is awaited in parts, each as long as the whole.
+        let end = Instant::now().checked_add(time);
         let mut guard = self.lock();
         while self.is_running() {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.map_or(time, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return true;
             }
@@ -166,6 +186,15 @@ mod tests {
             (stop.stage(), stop.reason()),
             (Stage::Terminating, Some(Reason::Halt))
         );
+    }
+
+    #[test]
+    fn an_endless_wait_is_no_panic() {
+        let stop = std::sync::Arc::new(Stop::new().unwrap());
+        let other = std::sync::Arc::clone(&stop);
+        let waiter = std::thread::spawn(move || other.sleep(Duration::MAX));
+        stop.raise(Stage::Draining, Reason::Halt);
+        assert!(!waiter.join().unwrap());
     }
 
     #[test]

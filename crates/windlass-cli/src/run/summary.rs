@@ -81,7 +81,11 @@ impl Summary {
         let available = seconds * threads as f64;
         let share = stats.run_times.sum().as_secs_f64() / available;
         Self {
-            inputs: ended + counts.resumed + counts.not_run + counts.rejected,
+            inputs: ended
+                + counts.resumed
+                + counts.failed_before
+                + counts.not_run
+                + counts.rejected,
             counts,
             seconds,
             jobs_per_second: if seconds > 0.0 {
@@ -124,15 +128,20 @@ impl Summary {
         add(counts.timed_out, "of them took too long");
         add(counts.retries, "retries");
         add(counts.resumed, "done before");
+        add(
+            counts.failed_before,
+            "failed before (--resume-failed runs them again)",
+        );
         add(counts.not_run, "not run");
         add(counts.rejected, "rejected");
         let elapsed = Short(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
         let _ = writeln!(
             text,
-            "{mark}  {} in {elapsed}, {:.1} a second, {} threads used {:.0} %",
+            "{mark}  {} in {elapsed}, {:.1} a second, {} thread{} used {:.0} %",
             parts.join(", "),
             self.jobs_per_second,
             self.threads,
+            if self.threads == 1 { "" } else { "s" },
             self.utilisation * 100.0,
         );
         if let Some(why) = &self.ended_by {

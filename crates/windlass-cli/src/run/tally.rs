@@ -21,8 +21,10 @@ pub(super) struct Counts {
     pub(super) timed_out: u64,
     /// Attempts beyond the first.
     pub(super) retries: u64,
-    /// Inputs that the journal knows.
+    /// Inputs whose jobs succeeded before, as the journal says.
     pub(super) resumed: u64,
+    /// Inputs whose jobs failed before, as the journal says, and are not run again.
+    pub(super) failed_before: u64,
     /// Inputs that were read and not run, because the run was ended.
     pub(super) not_run: u64,
     /// Inputs that the pool rejected, because its queue was full.
@@ -72,8 +74,12 @@ impl Tally {
         self.lock().resumed += 1;
     }
 
-    pub(super) fn not_run(&self) {
-        self.lock().not_run += 1;
+    pub(super) fn failed_before(&self) {
+        self.lock().failed_before += 1;
+    }
+
+    pub(super) fn not_run(&self, count: u64) {
+        self.lock().not_run += count;
     }
 
     pub(super) fn rejected(&self) {

@@ -1,7 +1,7 @@
 //! `windlass size` from its options to its answer.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::formula::{Formula, Times};
 use super::load::{Arrivals, Load, Service};
 use super::measure::measure;
 use super::model::{OnSaturation, PoolModel};
-use super::options::SizeOptions;
+use super::options::{MAX_THREADS, SizeOptions};
 use super::simulation::simulate;
 use super::theory::{Theory, erlang_c, mmck};
 use super::{plot, svg};
 use crate::duration::Short;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::style;
 
 /// How many threads `--target` tries beyond those that are busy all the time.
@@ -45,7 +45,7 @@ pub fn execute(options: &SizeOptions) -> Result<(), Failure> {
                 text.push_str(&json(&pool, &load, &figures));
             } else {
                 describe(&mut text, &pool, &load, &figures);
-                text.push_str(&plot::plot(&figures));
+                text.push_str(&plot::plot(&figures, width()));
             }
             if let Some(path) = &options.svg {
                 std::fs::write(path, svg::svg(&figures, &question(&pool, &load))).map_err(
@@ -54,11 +54,7 @@ pub fn execute(options: &SizeOptions) -> Result<(), Failure> {
             }
         }
     }
-    let mut stdout = anstream::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::new(format!("cannot write the answer: {error}")))
+    exit::print(text.as_bytes())
 }
 
 fn formula(options: &SizeOptions) -> Result<Option<Formula>, Failure> {
@@ -115,7 +111,9 @@ fn pool(
         keep_alive: options.keep_alive.as_secs_f64(),
     };
     if let Some(target) = options.target {
-        let fewest = load.offered().floor() as usize + 1;
+        // A load that is no number of threads at all is the largest one.
+        let fewest = (load.offered().floor() as usize).saturating_add(1);
+        refuse_beyond_bound(fewest)?;
         let tried = (fewest..fewest + MAX_TRIED).map(of_size).find(|pool| {
             let figures = simulate(pool, load, options.tasks.get(), options.seed);
             figures.wait.p99 <= target.as_secs_f64() && figures.rejected == 0
@@ -136,10 +134,38 @@ fn pool(
                 .hint("give --threads, or --target to find it")
         })?;
     let pool = of_size(threads);
+    refuse_beyond_bound(pool.max)?;
     if pool.max < pool.core {
         return Err(Failure::usage("--max-threads is less than --threads"));
     }
     Ok(pool)
+}
+
+/// The width of the terminal; elsewhere that of an old one.
+fn width() -> usize {
+    if !std::io::stdout().is_terminal() {
+        return 80;
+    }
+    ratatui::crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}
+
+fn refuse_beyond_bound(threads: usize) -> Result<(), Failure> {
+    if threads <= MAX_THREADS {
+        return Ok(());
+    }
+    let text = format!("this load asks for more than {MAX_THREADS} threads");
+    Err(Failure::usage(text)
+        .hint("is the rate that of one machine, and the time that of one task?"))
+}
+
+/// A time in seconds; what no clock can show is shown as the longest time.
+fn short(seconds: f64) -> Short {
+    let beyond = if seconds > 0.0 {
+        Duration::MAX
+    } else {
+        Duration::ZERO
+    };
+    Short(Duration::try_from_secs_f64(seconds).unwrap_or(beyond))
 }
 
 fn question(pool: &PoolModel, load: &Load) -> String {
@@ -152,7 +178,7 @@ fn question(pool: &PoolModel, load: &Load) -> String {
         Some(bound) => format!("a queue of {bound}"),
         None => "an unbounded queue".to_owned(),
     };
-    let service = Short(Duration::try_from_secs_f64(load.mean_seconds).unwrap_or_default());
+    let service = short(load.mean_seconds);
     format!(
         "{threads} and {queue} at {} tasks a second of {service}",
         load.per_second
@@ -161,7 +187,6 @@ fn question(pool: &PoolModel, load: &Load) -> String {
 
 fn describe(text: &mut String, pool: &PoolModel, load: &Load, figures: &Figures) {
     let (title, warn, reset) = (style::TITLE, style::WARN, Reset);
-    let short = |seconds: f64| Short(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let wait = &figures.wait;
     let _ = writeln!(text, "{title}{}{reset}", question(pool, load));
     let _ = writeln!(

@@ -39,8 +39,10 @@ pub struct Figures {
     pub started: u64,
     /// Tasks that were rejected or dropped.
     pub rejected: u64,
-    /// The simulated time.
+    /// The simulated time that is counted.
     pub seconds: f64,
+    /// The time in which tasks arrived, that in which the pool filled up included: the stretches cover it.
+    pub whole_seconds: f64,
     /// The share of the workers' time, at the maximum of workers, in which they ran tasks.
     pub utilisation: f64,
     /// How many tasks waited, on average over time.

@@ -7,6 +7,7 @@
 //! | `measure` | how long a command waits and computes |
 //! | `load` | when tasks arrive and how long they take |
 //! | `model` | the pool that is simulated: admission, workers, the thread that submits |
+//! | `real_pool` | the model beside a real pool, task by task (tests only) |
 //! | `simulation` | runs the model on its virtual clock |
 //! | `figures` | what a simulation has shown |
 //! | `theory` | what queueing theory says about the same pool, where it can |
@@ -21,6 +22,8 @@ mod measure;
 mod model;
 mod options;
 mod plot;
+#[cfg(test)]
+mod real_pool;
 mod simulation;
 mod svg;
 mod theory;

@@ -186,8 +186,8 @@ impl Pool {
             .is_none_or(|bound| self.queue.len() < bound);
         if self.size() < self.settings.core {
             self.start(task, now, events);
-        } else if self.idle.pop_back().is_some() {
-            // The queue passes it on to a worker that waits; there is none while tasks are queued.
+        } else if self.idle.pop_front().is_some() {
+            // The queue passes it on to the worker that has waited longest; none waits while tasks are queued.
             self.start(task, now, events);
         } else if has_room {
             self.queue.push_back(task);

@@ -10,6 +10,12 @@ use super::load::{Arrivals, Service};
 use super::model::OnSaturation;
 use crate::duration::{parse, parse_positive};
 
+/// More threads than any system runs; what has more cannot be simulated in memory.
+pub(super) const MAX_THREADS: usize = 1_000_000;
+
+/// More tasks would take minutes and gigabytes, and make the figures no better.
+const MAX_TASKS: u64 = 50_000_000;
+
 /// The options of `windlass size`.
 #[derive(Debug, Clone, Args)]
 pub struct SizeOptions {
@@ -44,7 +50,7 @@ pub struct SizeOptions {
     pub utilisation: f64,
 
     /// Simulate a pool with this many tasks a second
-    #[arg(long, value_name = "PER_SECOND", value_parser = positive, help_heading = "Simulation")]
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate, help_heading = "Simulation")]
     pub rate: Option<f64>,
 
     /// How tasks arrive
@@ -74,11 +80,11 @@ pub struct SizeOptions {
     pub variation: f64,
 
     /// Threads of the pool [default: what the formula says]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "Simulation")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Simulation")]
     pub threads: Option<NonZeroUsize>,
 
     /// Threads at most, if that is more than --threads; the pool grows when its queue is full
-    #[arg(long, value_name = "N", help_heading = "Simulation")]
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Simulation")]
     pub max_threads: Option<NonZeroUsize>,
 
     /// How long a thread beyond --threads is idle before it ends
@@ -107,6 +113,7 @@ pub struct SizeOptions {
         long,
         value_name = "N",
         default_value = "200000",
+        value_parser = tasks,
         help_heading = "Simulation"
     )]
     pub tasks: NonZeroU64,
@@ -134,6 +141,28 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("must be a number above zero".to_owned()),
     }
+}
+
+/// A rate between one task in thirty years and one in a picosecond: beyond that, times have no meaning.
+fn rate(text: &str) -> Result<f64, String> {
+    positive(text)
+        .ok()
+        .filter(|rate| (1e-9..=1e12).contains(rate))
+        .ok_or_else(|| "must be a number of tasks a second, from 1e-9 to 1e12".to_owned())
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .ok()
+        .filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS)
+        .ok_or_else(|| format!("must be a number from 1 to {MAX_THREADS}"))
+}
+
+fn tasks(text: &str) -> Result<NonZeroU64, String> {
+    text.parse()
+        .ok()
+        .filter(|tasks: &NonZeroU64| tasks.get() <= MAX_TASKS)
+        .ok_or_else(|| format!("must be a number from 1 to {MAX_TASKS}"))
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -51,7 +51,7 @@ pub(super) fn svg(figures: &Figures, title: &str) -> String {
         &Panel {
             top: 90.0,
             title: "waiting tasks over time",
-            axis: ["0".to_owned(), seconds(figures.seconds)],
+            axis: ["0".to_owned(), seconds(figures.whole_seconds)],
             highest: format!("{:.0}", waiting.iter().copied().fold(0.0, f64::max)),
             values: &waiting,
         },
@@ -107,6 +107,13 @@ fn panel(text: &mut String, panel: &Panel<'_>) {
 
 /// Marks the stretches in which tasks were rejected, below the first chart.
 fn rejections(text: &mut String, figures: &Figures) {
+    if figures.stretches.iter().any(|stretch| stretch.rejected > 0) {
+        let centre = LEFT + WIDTH / 2.0;
+        let _ = writeln!(
+            text,
+            "<text x=\"{centre}\" y=\"308\" text-anchor=\"middle\" fill=\"#c0392b\">tasks are rejected</text>"
+        );
+    }
     let width = WIDTH / figures.stretches.len().max(1) as f64;
     for (index, stretch) in figures.stretches.iter().enumerate() {
         if stretch.rejected > 0 {

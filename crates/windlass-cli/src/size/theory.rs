@@ -52,26 +52,92 @@ pub fn erlang_c(per_second: f64, mean_seconds: f64, threads: usize) -> Option<Th
 #[must_use]
 pub fn mmck(per_second: f64, mean_seconds: f64, threads: usize, queue: usize) -> Theory {
     let offered = per_second * mean_seconds;
-    // The probability of each number of tasks in the pool, relative to the largest so far.
-    let mut probabilities = vec![1.0_f64];
-    for n in 1..=threads + queue {
-        let last = probabilities[n - 1];
-        probabilities.push(last * offered / n.min(threads) as f64);
-        if probabilities[n] > 1e200 {
-            probabilities.iter_mut().for_each(|p| *p /= 1e200);
+    // The probabilities of each number of tasks in the pool, relative to that of all threads busy and
+    // nobody waiting. Those of fewer tasks:
+    let mut fewer = 0.0_f64;
+    let mut term = 1.0;
+    for n in (1..=threads).rev() {
+        term *= n as f64 / offered;
+        fewer += term;
+        // What follows is too small to count, or so large that nobody waits.
+        if term < fewer * 1e-18 || fewer.is_infinite() {
+            break;
         }
     }
-    let total: f64 = probabilities.iter().sum();
-    let rejection = probabilities[threads + queue] / total;
-    let busy: f64 = probabilities[threads..threads + queue].iter().sum();
-    let waiting: f64 = (1..=queue)
-        .map(|n| n as f64 * probabilities[threads + n] / total)
-        .sum();
+    // With each task that waits the probability changes by the same factor. Beyond one, they are taken
+    // relative to that of the full queue instead, and added up from there.
+    let ratio = offered / threads as f64;
+    let length = queue as f64;
+    let (terms, waiting, full, empty) = if ratio <= 1.0 {
+        let sums = Geometric::new(ratio, queue);
+        (sums.terms, sums.weighted, sums.last, 1.0)
+    } else {
+        let sums = Geometric::new(1.0 / ratio, queue);
+        let waiting = length.mul_add(sums.terms, -sums.weighted);
+        (sums.terms, waiting, 1.0, sums.last)
+    };
+    let total = f64::mul_add(empty, fewer, terms);
+    let rejection = full / total;
     let accepted = per_second * (1.0 - rejection);
     Theory {
-        delayed: busy / total / (1.0 - rejection),
-        mean_wait: waiting / accepted,
+        delayed: (terms - full) / total / (1.0 - rejection),
+        mean_wait: waiting / total / accepted,
         rejection,
+    }
+}
+
+/// Sums of `1, r, r², …, r^n`, for a ratio of at most one.
+struct Geometric {
+    terms: f64,
+    /// Each power times its exponent.
+    weighted: f64,
+    /// `r^n`.
+    last: f64,
+}
+
+impl Geometric {
+    /// Up to so many terms are added up one by one.
+    const MAX_ADDED: usize = 4096;
+
+    fn new(ratio: f64, n: usize) -> Self {
+        if n <= Self::MAX_ADDED {
+            return Self::added(ratio, n);
+        }
+        let count = n as f64;
+        let log = ratio.ln();
+        let last = (count * log).exp();
+        if count * -log < 1e-4 {
+            // Near one, the closed form is a difference of equal numbers; the terms are almost a line.
+            let slope = log * count;
+            return Self {
+                terms: (count + 1.0) * (1.0 + slope / 2.0),
+                weighted: count * (count + 1.0) / 2.0 * (1.0 + slope * 2.0 / 3.0),
+                last,
+            };
+        }
+        // 1 - r^(n+1) and 1 - r, exact also where both are small.
+        let (rest, step) = (-((count + 1.0) * log).exp_m1(), -log.exp_m1());
+        let terms = rest / step;
+        Self {
+            terms,
+            // The derivative of the closed form; the end of a sum that has faded away is nothing.
+            weighted: (terms - 1.0 - count * last * ratio) / step,
+            last,
+        }
+    }
+
+    fn added(ratio: f64, n: usize) -> Self {
+        let (mut terms, mut weighted, mut power) = (1.0, 0.0, 1.0);
+        for exponent in 1..=n {
+            power *= ratio;
+            terms += power;
+            weighted += power * exponent as f64;
+        }
+        Self {
+            terms,
+            weighted,
+            last: power,
+        }
     }
 }
 

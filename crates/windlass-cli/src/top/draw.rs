@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Paragraph, Row, Sparkline, Table, TableState};
+use ratatui::widgets::{Block, Paragraph, Row, Sparkline, Table, TableState, Wrap};
 
 use super::app::{App, REVERT_AFTER};
 use crate::attach::{Pool, Quantiles, Worker};
@@ -20,28 +20,33 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     let rows = u16::try_from(app.pools().len())
         .unwrap_or(u16::MAX)
         .saturating_add(3);
-    let [header, table, detail, footer] = Layout::vertical([
+    let keys = Paragraph::new(Line::from(KEYS.dim())).wrap(Wrap { trim: true });
+    let key_lines = KEYS
+        .chars()
+        .count()
+        .div_ceil(usize::from(frame.area().width.max(1)));
+    let [header, table, detail, message, footer] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(rows.min(frame.area().height / 2)),
         Constraint::Min(3),
-        Constraint::Length(2),
+        Constraint::Length(1),
+        Constraint::Length(u16::try_from(key_lines).unwrap_or(1)),
     ])
     .areas(frame.area());
     frame.render_widget(title(app), header);
     pools(frame, app, table);
     if app.shows_help {
         frame.render_widget(
-            Paragraph::new(help()).block(Block::bordered().title("keys")),
+            Paragraph::new(help())
+                .wrap(Wrap { trim: false })
+                .block(Block::bordered().title("keys")),
             detail,
         );
     } else if let Some(pool) = app.pool() {
         details(frame, app, pool, detail);
     }
-    let lines = vec![
-        Line::from(app.message.as_str().yellow()),
-        Line::from(KEYS.dim()),
-    ];
-    frame.render_widget(Paragraph::new(lines), footer);
+    frame.render_widget(Line::from(app.message.as_str().yellow()), message);
+    frame.render_widget(keys, footer);
 }
 
 fn title(app: &App) -> Line<'_> {
@@ -69,25 +74,43 @@ fn title(app: &App) -> Line<'_> {
     Line::from(spans)
 }
 
+/// A column of the table: its title, its width, and how wide a terminal has to be to show it. What does not fit
+/// is left out, not cut: half of a number is another number.
+type Column = (&'static str, Constraint, u16);
+
+static COLUMNS: [Column; 10] = [
+    ("pool", Constraint::Min(12), 0),
+    ("state", Constraint::Length(9), 0),
+    ("threads", Constraint::Length(10), 0),
+    ("", Constraint::Length(10), 110),
+    ("queue", Constraint::Length(13), 0),
+    ("a second", Constraint::Length(9), 0),
+    ("wait p99", Constraint::Length(9), 0),
+    ("run p99", Constraint::Length(9), 0),
+    ("rejected", Constraint::Length(9), 90),
+    ("alerts", Constraint::Min(8), 110),
+];
+
 fn pools(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let header = Row::new([
-        "pool", "state", "threads", "", "queue", "a second", "wait p99", "run p99", "rejected",
-        "alerts",
-    ]);
-    let rows = app.pools().iter().map(row);
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(9),
-        Constraint::Length(10),
-        Constraint::Length(10),
-        Constraint::Length(13),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Length(9),
-        Constraint::Min(8),
-    ];
-    let table = Table::new(rows, widths)
+    let width = area.width;
+    let is_shown = move |(_, _, from): &Column| width >= *from;
+    let shown = || COLUMNS.iter().filter(move |column| is_shown(column));
+    let header = Row::new(shown().map(|(title, _, _)| *title));
+    let rows = app.pools().iter().map(|pool| {
+        let cells = cells(pool).into_iter().zip(&COLUMNS);
+        let style = if pool.alerts.is_empty() {
+            Style::new()
+        } else {
+            Style::new().fg(Color::Red)
+        };
+        Row::new(
+            cells
+                .filter(|(_, column)| is_shown(column))
+                .map(|(cell, _)| cell),
+        )
+        .style(style)
+    });
+    let table = Table::new(rows, shown().map(|(_, width, _)| *width))
         .header(header.style(Style::new().add_modifier(Modifier::BOLD)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED))
         .block(Block::bordered());
@@ -95,7 +118,7 @@ fn pools(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-fn row(pool: &Pool) -> Row<'static> {
+fn cells(pool: &Pool) -> [String; 10] {
     let threads = &pool.threads;
     let queue = match pool.queue.capacity {
         Some(capacity) => format!("{}/{capacity}", pool.queue.len),
@@ -106,12 +129,7 @@ fn row(pool: &Pool) -> Row<'static> {
     } else {
         pool.state.as_str()
     };
-    let style = if pool.alerts.is_empty() {
-        Style::new()
-    } else {
-        Style::new().fg(Color::Red)
-    };
-    Row::new([
+    [
         pool.name.clone(),
         state.to_owned(),
         format!(
@@ -131,8 +149,7 @@ fn row(pool: &Pool) -> Row<'static> {
             if pool.rates.rejected > 0.0 { "↑" } else { "" }
         ),
         pool.alerts.join(","),
-    ])
-    .style(style)
+    ]
 }
 
 /// Eight characters that are filled as far as the threads are busy.
@@ -155,8 +172,8 @@ fn details(frame: &mut Frame<'_>, app: &App, pool: &Pool, area: Rect) {
     ])
     .areas(left);
     let lines = vec![
-        Line::from(quantiles("wait", pool.wait)),
-        Line::from(quantiles("run ", pool.run)),
+        Line::from(quantiles("wait", pool.wait, figures.width)),
+        Line::from(quantiles("run ", pool.run, figures.width)),
         Line::from(format!(
             "core {}  max {}  policy {}  failed {}",
             pool.threads.core,
@@ -170,9 +187,22 @@ fn details(frame: &mut Frame<'_>, app: &App, pool: &Pool, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(block), figures);
     spark(frame, active, "active, last minute", &pool.spark.active);
     spark(frame, queue, "queue, last minute", &pool.spark.queue);
-    let workers: Vec<Line<'_>> = app.workers.threads.iter().map(worker).collect();
+    let room = usize::from(right.height.saturating_sub(2));
+    let threads = &app.workers.threads;
+    // Those that run something come first, where there is no room for all.
+    let (busy, idle): (Vec<_>, Vec<_>) = threads.iter().partition(|worker| worker.task.is_some());
+    let workers: Vec<Line<'_>> = busy
+        .into_iter()
+        .chain(idle)
+        .take(room)
+        .map(worker)
+        .collect();
+    let title = match threads.len() {
+        count if count > room => format!("workers: {room} of {count}"),
+        _ => "workers".to_owned(),
+    };
     frame.render_widget(
-        Paragraph::new(workers).block(Block::bordered().title("workers")),
+        Paragraph::new(workers).block(Block::bordered().title(title)),
         right,
     );
 }
@@ -188,12 +218,16 @@ fn pending<'a>(app: &App, pool: &Pool) -> Line<'a> {
     }
 }
 
-fn quantiles(name: &str, quantiles: Option<Quantiles>) -> String {
+fn quantiles(name: &str, quantiles: Option<Quantiles>, width: u16) -> String {
     quantiles.map_or_else(
         || format!("{name}  -"),
         |q| {
             let [p50, p90, p99, max] = [q.p50, q.p90, q.p99, q.max].map(time);
-            format!("{name}  p50 {p50:<9} p90 {p90:<9} p99 {p99:<9} max {max}")
+            if width < 64 {
+                format!("{name} p50 {p50} p99 {p99} max {max}")
+            } else {
+                format!("{name}  p50 {p50:<9} p90 {p90:<9} p99 {p99:<9} max {max}")
+            }
         },
     )
 }
@@ -237,4 +271,81 @@ fn help() -> Vec<Line<'static>> {
     ]
     .map(Line::from)
     .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use serde_json::json;
+
+    use super::super::app::App;
+    use super::draw;
+
+    fn app() -> App {
+        let times = json!({"p50": 0.0113, "p90": 0.0215, "p99": 754.0, "max": 754.0, "mean": 0.1});
+        let overview = json!({
+            "host": "box", "pid": 1, "started_ms": 0, "now_ms": 1, "read_only": false,
+            "pools": [{
+                "name": "thumbnails", "kind": "thread_pool", "state": "running", "version": 3,
+                "threads": {"size": 16, "active": 16, "core": 16, "max": 64},
+                "queue": {"len": 199, "capacity": 200, "oldest_seconds": null},
+                "tasks": {"completed": 0, "failed": 0, "rejected": 12},
+                "rates": {"completed": 1234.5, "rejected": 1.0},
+                "wait": times, "run": times,
+                "config": {"policy": "abort", "capacity": 200, "keep_alive_seconds": 60, "parallelism": null},
+                "tunable": ["core"], "pending_revert": null, "paused_until_ms": null,
+            }],
+        });
+        let mut app = App::default();
+        app.update(serde_json::from_value(overview).unwrap());
+        app
+    }
+
+    fn screen(app: &App, (width, height): (u16, u16)) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, app)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn nothing_is_cut_on_a_small_terminal() {
+        let app = app();
+        let small = screen(&app, (80, 24));
+        for text in [
+            "thumbnails",
+            "16/16 (64)",
+            "199/200",
+            "1234.5",
+            "12m 34s",
+            "p50 11.3 ms",
+            "max 12m 34s",
+            "q quit",
+            "wait p99",
+            "run p99",
+        ] {
+            assert!(small.contains(text), "no {text:?} in\n{small}");
+        }
+        assert!(!small.contains("rejected"), "{small}");
+        let large = screen(&app, (120, 40));
+        for text in ["rejected", "alerts", "██░░", "p90 21.5 ms"] {
+            assert!(large.contains(text), "no {text:?} in\n{large}");
+        }
+    }
+
+    #[test]
+    fn the_help_is_whole_on_a_small_terminal() {
+        let mut app = app();
+        app.shows_help = true;
+        let words = screen(&app, (80, 24)).replace(['│', '"', '\n'], " ");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let text = words.join(" ");
+        for part in [
+            "max follows if it has to",
+            "taken back after 60 s",
+            "left as they are",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+    }
 }

@@ -36,8 +36,19 @@ const INTERPRETERS: [&str; 16] = [
     "ruby", "sh", "ssh", "xargs", "zsh",
 ];
 
-/// Programs whose argument after `-c` is a script.
-const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+/// Programs that take a script as an argument, and the letters of the options that it follows.
+const TAKES_SCRIPT: [(&str, &[u8]); 10] = [
+    ("bash", b"c"),
+    ("dash", b"c"),
+    ("ksh", b"c"),
+    ("sh", b"c"),
+    ("zsh", b"c"),
+    ("node", b"ep"),
+    ("perl", b"eE"),
+    ("python", b"c"),
+    ("python3", b"c"),
+    ("ruby", b"e"),
+];
 
 /// The commands that a worker may run.
 ///
@@ -205,7 +216,7 @@ fn program(name: &[u8], path: Option<&OsStr>) -> Result<PathBuf, String> {
 fn words(command: &[u8], path: Option<&OsStr>) -> Result<Entry, String> {
     let line = parse_literal_command_line(&mark(command)).map_err(|error| match error {
         CommandLineError::Empty => "there is no command after the =".to_owned(),
-        CommandLineError::Unclosed(_) => error.to_string(),
+        _ => error.to_string(),
     })?;
     let CommandLine::Words(words) = line else {
         return Err(
@@ -232,12 +243,29 @@ fn words(command: &[u8], path: Option<&OsStr>) -> Result<Entry, String> {
         return Err("the program cannot be an argument".to_owned());
     }
     let file = program(first, path)?;
-    let is_shell = |name: &OsStr| SHELLS.iter().any(|shell| name == *shell);
-    let is_code = |pair: &[Vec<u8>]| pair[0] == b"-c" && pair[1].contains(&MARK);
-    if file.file_name().is_some_and(is_shell) && words.windows(2).any(is_code) {
+    let name = file.file_name().unwrap_or_default();
+    let takes_script = TAKES_SCRIPT.iter().find(|(program, _)| name == *program);
+    if takes_script.is_some_and(|(_, letters)| has_argument_as_script(&words, letters)) {
         return Err("an argument in a script would be code: write = sh: … with \"$1\"".to_owned());
     }
     Ok(Entry::Words { file, words })
+}
+
+/// Whether an argument of the client stands where a script does: after an option with one of the letters, as
+/// `-c` and `-ec`, or in the same word.
+fn has_argument_as_script(words: &[Vec<u8>], letters: &[u8]) -> bool {
+    let is_option = |word: &[u8]| {
+        let letters_of = word.strip_prefix(b"-").unwrap_or_default();
+        let own = letters_of.split(|byte| *byte == MARK).next();
+        letters_of.first() != Some(&b'-')
+            && own.is_some_and(|own| own.iter().any(|byte| letters.contains(byte)))
+    };
+    let has_argument = |word: &[u8]| word.contains(&MARK);
+    let after = |pair: &[Vec<u8>]| is_option(&pair[0]) && has_argument(&pair[1]);
+    words.windows(2).any(after)
+        || words
+            .iter()
+            .any(|word| is_option(word) && has_argument(word))
 }
 
 /// Puts a mark in place of `{1}` to `{9}` and `{@}`.
@@ -355,6 +383,25 @@ mod tests {
             let text = format!("true\n{line}\n");
             let error = AllowList::parse(text.as_bytes(), None).unwrap_err();
             assert!(error.to_string().contains(why), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_argument_is_no_script_of_any_interpreter() {
+        for line in [
+            "a = sh -ec {1}",
+            "a = sh -c{1}",
+            "a = sh -c 'echo {1}'",
+            "a = sh -e -c {1} x",
+        ] {
+            let error = AllowList::parse(line.as_bytes(), None).expect_err(line);
+            assert!(
+                error.to_string().contains("would be code"),
+                "{line}: {error}"
+            );
+        }
+        for line in ["a = sh -e {1}", "a = sh script {1}", "a = sh -- {1}"] {
+            let _ = list(line);
         }
     }
 

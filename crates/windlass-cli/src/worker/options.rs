@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::count::at_least_one;
 use crate::duration::parse;
 use crate::engine::EngineAddress;
 
@@ -26,7 +27,7 @@ pub struct WorkerOptions {
     pub allow: PathBuf,
 
     /// How many commands run at a time [default: one for each processor]
-    #[arg(short = 'j', long, visible_alias = "slots", value_name = "N")]
+    #[arg(short = 'j', long, visible_alias = "slots", value_name = "N", value_parser = at_least_one)]
     pub threads: Option<NonZeroUsize>,
 
     /// Name of this worker, to which something random is added

@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 pub(crate) mod fleet;
 #[path = "../../../windlass-remote/tests/support/server.rs"]
 pub mod server;
+#[path = "../../../windlass-remote/tests/support/skipped.rs"]
+mod skipped;
+
+pub use skipped::say_skipped;
 
 /// How long a state is awaited, far longer than it takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -95,6 +99,15 @@ pub(crate) fn wait_until_every(pause: Duration, what: &str, mut condition: impl 
 
 pub(crate) fn wait_for_file(path: &Path) {
     wait_until(&format!("{} exists", path.display()), || path.exists());
+}
+
+/// Waits until the file has a line, and returns what it has. A file exists before it is written to.
+pub(crate) fn wait_for_line(path: &Path) -> String {
+    let read = || std::fs::read_to_string(path).unwrap_or_default();
+    wait_until(&format!("{} has a line", path.display()), || {
+        read().ends_with('\n')
+    });
+    read()
 }
 
 /// A process that is killed when it is dropped: a test that fails leaves none behind.
