@@ -1,4 +1,4 @@
-//! The chapters of the guide, `docs/guide`, and the README, whose snippets are the doctests of this crate.
+//! The chapters of the guide, `docs/guide`, the README and that of the console: their snippets are the doctests of this crate.
 //!
 //! A chapter that is not here would be a page of code that nobody has compiled: `tests/chapters.rs` compares
 //! this list with the table of contents.
@@ -36,5 +36,9 @@ chapters! {
     how_it_is_tested = "how-it-is-tested",
 }
 
-#[doc = include_str!("../../../README.md")]
+// A copy of the one at the root; `tests/chapters.rs` compares them.
+#[doc = include_str!("../../windlass/README.md")]
 pub mod readme {}
+
+#[doc = include_str!("../../windlass-console/README.md")]
+pub mod console {}

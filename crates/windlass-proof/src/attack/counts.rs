@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use windlass::forkjoin::ForkJoinPool;
 use windlass::prelude::*;
 
 use super::{Attack, Verdict, attack};
@@ -88,6 +89,48 @@ fn stats_agree() -> Verdict {
         drop(submitter.join());
     }
     pool.close();
-    let seen = format!("{contradicting} of {snapshots} snapshots contradict themselves");
-    Verdict::new(contradicting == 0, seen)
+    let (of_forks, contradicting_forks) = fork_join_snapshots();
+    let seen = format!(
+        "{contradicting} of {snapshots} snapshots of a thread pool contradict themselves, \
+         {contradicting_forks} of {of_forks} of a fork-join pool"
+    );
+    Verdict::new(contradicting == 0 && contradicting_forks == 0, seen)
+}
+
+/// Takes snapshots of a fork-join pool whose workers fork and steal; returns how many, and how many of
+/// them contradict themselves.
+fn fork_join_snapshots() -> (u64, u64) {
+    let builder = ForkJoinPool::builder().parallelism(2);
+    let builder = builder.keep_alive(Duration::from_micros(50));
+    let pool = builder.build().expect("two workers are allowed");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (inside, theirs) = (pool.clone(), Arc::clone(&stop));
+    let forks = pool.submit(move || {
+        while !theirs.load(Ordering::Relaxed) {
+            let forked: Vec<_> = (0..32).map(|_| inside.submit(|| ())).collect();
+            for fork in forked {
+                drop(fork.expect("it runs").join());
+            }
+        }
+    });
+    let (begin, mut snapshots, mut contradicting) = (Instant::now(), 0, 0);
+    while begin.elapsed() < Duration::from_secs(3) {
+        let stats = pool.stats();
+        let workers = &stats.workers;
+        snapshots += 1;
+        let completed: u64 = workers.iter().map(|one| one.completed_task_count).sum();
+        let steals: u64 = workers.iter().map(|one| one.steal_count).sum();
+        let queued: usize = workers.iter().map(|one| one.queued_task_count).sum();
+        let agrees = completed <= stats.completed_task_count
+            && steals <= stats.steal_count
+            && queued == stats.queued_task_count
+            && stats.running_thread_count <= stats.active_thread_count
+            && stats.active_thread_count <= stats.pool_size
+            && stats.pool_size <= stats.largest_pool_size;
+        contradicting += u64::from(!agrees);
+    }
+    stop.store(true, Ordering::Relaxed);
+    drop(forks.expect("it runs").join());
+    pool.close();
+    (snapshots, contradicting)
 }

@@ -4,6 +4,7 @@
 //! count as hanging beyond it. They measure time, threads and memory of the whole process, so they
 //! run one after the other, and are no tests: the tests of `windlass` show the same without a clock.
 
+mod additions;
 mod burst;
 mod counts;
 mod refused;
@@ -83,6 +84,7 @@ pub fn all() -> Vec<Attack> {
         counts::attacks(),
         visible::attacks(),
         burst::attacks(),
+        additions::attacks(),
     ];
     families.into_iter().flatten().collect()
 }

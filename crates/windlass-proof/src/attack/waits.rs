@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use windlass::executors;
 use windlass::forkjoin::{Cx, ForkJoinPool, RecursiveTask, blocking};
 use windlass::prelude::*;
 use windlass::testing::Gate;
@@ -25,7 +26,7 @@ pub(super) fn attacks() -> Vec<Attack> {
         ),
         attack(
             "mutual",
-            "two fork-join pools of one worker that wait for each other return",
+            "two pools of one worker that wait for each other return, with and without spares",
             mutual,
         ),
         attack(
@@ -92,16 +93,32 @@ fn nested() -> Verdict {
     Verdict::new(sum == 4, format!("{sum} of 4 tasks"))
 }
 
-fn mutual() -> Verdict {
-    let (first, second) = (one(), one());
+/// Returns whether a task in `first` that waits for one in `second`, which waits for one that is queued in
+/// `first`, returns.
+fn returns(first: &(impl Submit + Clone + 'static), second: impl Submit + 'static) -> bool {
     let home = first.clone();
     let there_and_back = move || {
-        let back = home.clone();
-        let there = move || back.submit(|| 7).expect("it runs").join().expect("it ends");
+        let there = move || home.submit(|| 7).expect("it runs").join().expect("it ends");
         second.submit(there).expect("it runs").join()
     };
     let answer = first.submit(there_and_back).expect("it runs").join();
-    Verdict::new(matches!(answer, Ok(Ok(7))), "it returns")
+    matches!(answer, Ok(Ok(7)))
+}
+
+fn mutual() -> Verdict {
+    let lone = || {
+        let builder = ForkJoinPool::builder().parallelism(1).maximum_spares(0);
+        builder.build().expect("one worker is allowed")
+    };
+    let threads = || executors::fixed_thread_pool(1).expect("one worker is allowed");
+    let returned = [
+        returns(&one(), one()),
+        returns(&lone(), lone()),
+        returns(&lone(), threads()),
+        returns(&threads(), lone()),
+    ];
+    let returned = returned.into_iter().filter(|returned| *returned).count();
+    Verdict::new(returned == 4, format!("{returned} of 4 pairs return"))
 }
 
 fn foreign_spawn() -> Verdict {
