@@ -31,21 +31,24 @@ def processor():
     return used.ru_utime + used.ru_stime
 
 print(f"{jobs} times `true`, two at a time, median of {runs}; {os.cpu_count()} processors")
+tools = [tool for tool in tools if shutil.which(tool[1][0]) or print(f"{tool[0]:<24} not installed")]
+taken = {name: ([], []) for name, *_ in tools}
 with tempfile.TemporaryFile() as file:
     file.write("\n".join(inputs).encode() + b"\n")
-    for name, command, count, reads in tools:
-        if not shutil.which(command[0]):
-            print(f"{name:<24} not installed")
-            continue
-        seconds, used = [], []
-        for _ in range(count):
+    # In turn, so that a slow moment of the machine is one of all tools.
+    for turn in range(runs):
+        for name, command, count, reads in tools:
+            if turn >= count:
+                continue
             file.seek(0)
             begin, before = time.monotonic(), processor()
             subprocess.run(command, stdin=file if reads else subprocess.DEVNULL, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            seconds.append(time.monotonic() - begin)
-            used.append(processor() - before)
-        took = statistics.median(seconds)
-        print(f"{name:<24} {took:7.2f} s {took / jobs * 1e6:7.0f} us a job"
-              f" {statistics.median(used):7.2f} s of processor", flush=True)
+            taken[name][0].append(time.monotonic() - begin)
+            taken[name][1].append(processor() - before)
+peer = taken.get("xargs -P")
+for name, (seconds, used) in taken.items():
+    took, work = statistics.median(seconds), statistics.median(used)
+    beside = f" {took / statistics.median(peer[0]):6.2f} times xargs" if peer else ""
+    print(f"{name:<24} {took:7.2f} s {took / jobs * 1e6:7.0f} us a job {work:7.2f} s of processor{beside}")
 PY

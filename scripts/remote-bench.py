@@ -123,17 +123,28 @@ class Workers:
 
     def __init__(self, peer, address, count=1):
         command, place = peer
+        self.errors = [tempfile.TemporaryFile("w+", errors="replace") for _ in range(count)]
         self.processes = [
-            subprocess.Popen(command + ["worker", address], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             start_new_session=True) for _ in range(count)]
+            subprocess.Popen(command + ["worker", address], cwd=place, stdout=subprocess.DEVNULL, stderr=errors,
+                             start_new_session=True) for errors in self.errors]
+
+    def check(self):
+        """Fails if a worker has ended: what is measured then is not what it should be."""
+        for process, errors in zip(self.processes, self.errors):
+            if process.poll() is not None:
+                errors.seek(0)
+                said = errors.read().strip().splitlines() or ["without a word"]
+                raise RuntimeError(f"a worker ended ({process.returncode}): {said[-1][:200]}")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        for process in self.processes:
-            os.killpg(process.pid, signal.SIGKILL)
+        for process, errors in zip(self.processes, self.errors):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            errors.close()
 
 
 def processor_time(processes):
@@ -145,10 +156,13 @@ def processor_time(processes):
     return total / TICK
 
 
-def client(peer, role, address, count, limit=30):
+def client(peer, role, address, count, workers, limit=30):
     command, place = peer
     before = os.times()
-    done = subprocess.run(command + [role, address, str(count)], cwd=place, capture_output=True, text=True, timeout=limit)
+    try:
+        done = subprocess.run(command + [role, address, str(count)], cwd=place, capture_output=True, text=True, timeout=limit)
+    finally:
+        workers.check()
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     if done.returncode != 0:
@@ -161,10 +175,10 @@ def sample(peer, name, quick):
     """One sample of W20, W21 and W24 of one peer: a server and a worker that are new."""
     trips, tasks = (max(5, size // (10 if quick else 1)) for size in SIZES[name])
     with Server() as server, Workers(peer, server.address) as workers:
-        figures = client(peer, "trips", server.address, trips)
+        figures = client(peer, "trips", server.address, trips, workers)
         all_of = [server.process], workers.processes
         memory, before = server.memory(), [processor_time(of) for of in all_of]
-        done = client(peer, "all", server.address, tasks)
+        done = client(peer, "all", server.address, tasks, workers)
         engine, worker = (processor_time(of) - was for of, was in zip(all_of, before))
         per_task = {"engine": engine, "worker": worker, "client": done["client"]}
         figures.update({part: 1e6 * spent / tasks for part, spent in per_task.items()})
@@ -180,13 +194,15 @@ def scaling(peer, workers, servers, quick):
     open_servers = [Server() for _ in range(servers)]
     groups = [Workers(peer, server.address, workers // servers) for server in open_servers]
     try:
-        for server in open_servers:
-            client(peer, "trips", server.address, 50)
+        for server, group in zip(open_servers, groups):
+            client(peer, "trips", server.address, 50, group)
         begun = time.monotonic()
         clients = [subprocess.Popen(command + ["all", server.address, str(tasks)], cwd=place, stdout=subprocess.DEVNULL)
                    for server in open_servers]
         if any(process.wait(timeout=60) != 0 for process in clients):
             raise RuntimeError("a client failed")
+        for group in groups:
+            group.check()
         return servers * tasks / (time.monotonic() - begun)
     finally:
         for group in groups:

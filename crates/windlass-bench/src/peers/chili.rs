@@ -12,6 +12,7 @@ impl Peer for Chili {
 
 impl ForkJoin for Chili {
     type Scope<'s> = chili::Scope<'s>;
+    const SECOND_FIRST: bool = true;
 
     fn with_parallelism(workers: usize) -> Self {
         Self(chili::ThreadPool::with_config(chili::Config {

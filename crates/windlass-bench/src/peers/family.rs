@@ -77,6 +77,9 @@ pub(crate) trait ForkJoin: Peer {
     /// What the pool hands to a closure so that it can split again.
     type Scope<'s>;
 
+    /// Whether the thread that joins runs the second closure first, while another may take the first one.
+    const SECOND_FIRST: bool = false;
+
     fn with_parallelism(workers: usize) -> Self;
 
     fn enter<R: Send>(&self, body: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> R + Send) -> R;
@@ -86,6 +89,22 @@ pub(crate) trait ForkJoin: Peer {
         left: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> A + Send,
         right: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> B + Send,
     ) -> (A, B);
+
+    /// Joins so that a thread whom nobody helps runs `first` first, whatever the pool's own order: all peers
+    /// then visit memory in the same order.
+    #[inline]
+    fn join_in_order<A: Send, B: Send>(
+        scope: &mut Self::Scope<'_>,
+        first: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> A + Send,
+        second: impl for<'s> FnOnce(&mut Self::Scope<'s>) -> B + Send,
+    ) -> (A, B) {
+        if Self::SECOND_FIRST {
+            let (second, first) = Self::join(scope, second, first);
+            (first, second)
+        } else {
+            Self::join(scope, first, second)
+        }
+    }
 }
 
 /// Loops over slices, and sorts them, inside [`ForkJoin::enter`].

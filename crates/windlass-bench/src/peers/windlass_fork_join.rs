@@ -27,6 +27,7 @@ return_by_handles!(WindlassForkJoin);
 
 impl ForkJoin for WindlassForkJoin {
     type Scope<'s> = ();
+    const SECOND_FIRST: bool = true;
 
     fn with_parallelism(workers: usize) -> Self {
         Self::with_workers(workers)

@@ -36,6 +36,8 @@ pub(super) enum Against {
     Best(&'static [&'static str]),
     /// Windlass without the addition.
     Plain,
+    /// Windlass without what the plain pool has.
+    Without(&'static str),
     /// Our own best figure of the sweep, that is of the points with the same `what`.
     OwnBest,
     /// Nothing: the figure itself counts.
@@ -137,6 +139,11 @@ impl Goal {
         let ours = *ranking.rows.iter().find(|row| self.is_ours(row))?;
         let (value, whom) = match self.against {
             Against::One => (ours.span(), ours.peer.clone()),
+            Against::Without(name) => {
+                let without = ranking.rows.iter().find(|row| row.peer == name)?;
+                let whom = format!("{} to {name}", ours.peer);
+                (ours.span().over(without.span()), whom)
+            }
             Against::OwnBest => (
                 ours.span().over(best_of_sweep(ours, all)),
                 ours.peer.clone(),
@@ -164,6 +171,7 @@ impl Goal {
             Against::Best([one]) => format!("to {one}"),
             Against::Best(several) => format!("to the best of {}", several.join(", ")),
             Against::Plain => "to plain windlass".to_owned(),
+            Against::Without(name) => format!("to {name}"),
             Against::OwnBest => "to its own best point of the sweep".to_owned(),
             Against::One => "as it is".to_owned(),
         };

@@ -61,7 +61,7 @@ pub(super) fn document(record: &Record, plots: &[Plot], folder: &str) -> String 
     let picture = picture.map_or(String::new(), |plot| {
         format!("\n![{}]({folder}/{})\n", plot.title, plot.file)
     });
-    overview::write(&mut text, (record.settings.first(), &record.rows), &picture);
+    overview::write(&mut text, (&record.settings, &record.rows), &picture);
     text.push_str(METHOD);
     record
         .settings

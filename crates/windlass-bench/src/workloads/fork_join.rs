@@ -24,6 +24,8 @@ pub(crate) fn workload() -> Workload {
         about: "Fibonacci numbers without a cut-off, the sum over a binary tree of boxes, a merge \
                 sort with splits down to 8,192 elements, the sum of an array. Time of the last of \
                 three runs, and of Fibonacci numbers also per join, of which there is nothing else. \
+                Pools differ in which half of a join they run first; each is handed the halves of tree, sort \
+                and array so that one thread alone would go through memory from end to end. \
                 Eight leaves that wait for 50 ms each, on eight workers, show whether idle workers \
                 reach all that there is to do: 50 ms is ideal. Sequential is the same algorithm \
                 without a pool. Points whose names begin with `slice` call a library's own loops \
@@ -180,10 +182,11 @@ fn tree<P: ForkJoin>(scope: &mut P::Scope<'_>, node: &Node) -> u64 {
     let Some((left, right)) = &node.children else {
         return node.value;
     };
-    let (left, right) = P::join(
+    // A box is allocated after the two below it, so this order goes through memory from end to end.
+    let (right, left) = P::join_in_order(
         scope,
-        |scope| tree::<P>(scope, left),
         |scope| tree::<P>(scope, right),
+        |scope| tree::<P>(scope, left),
     );
     node.value + left + right
 }
@@ -204,7 +207,7 @@ fn sum<P: ForkJoin>(scope: &mut P::Scope<'_>, numbers: &[u64]) -> u64 {
         return numbers.iter().sum();
     }
     let (left, right) = numbers.split_at(numbers.len() / 2);
-    let (left, right) = P::join(
+    let (left, right) = P::join_in_order(
         scope,
         |scope| sum::<P>(scope, left),
         |scope| sum::<P>(scope, right),
@@ -240,7 +243,7 @@ fn sort<P: ForkJoin>(scope: &mut P::Scope<'_>, numbers: &mut [u64], spare: &mut 
     let middle = numbers.len() / 2;
     let (left, right) = numbers.split_at_mut(middle);
     let (left_spare, right_spare) = spare.split_at_mut(middle);
-    P::join(
+    P::join_in_order(
         scope,
         |scope| sort::<P>(scope, left, left_spare),
         |scope| sort::<P>(scope, right, right_spare),

@@ -25,11 +25,15 @@ pub(crate) fn workload() -> Workload {
         about: "Timers due in one to two minutes (far), or within a second (near), are set and \
                 then cancelled, so many at a time: time per timer, for the call and until the \
                 closure is freed, where a cancelled timer is freed at once (scheduled-thread-pool \
-                only marks it, and keeps it until it is due). Lateness is by how \
+                only marks it, and keeps it until it is due). The closures capture nothing, so that a box for one takes no \
+                memory, or 24 bytes. Lateness is by how \
                 much timers spread over a span run after they are due.",
         points: grid,
         participants,
-        jdk: |_| vec!["jdk-scheduled"],
+        jdk: |point| match point.get("captured") {
+            None => vec!["jdk-scheduled"],
+            Some(_) => vec![],
+        },
         baseline: Baseline::BestPeer,
         jvm: Jvm::Persistent,
         plot: Plot::Scale(&["timers"]),
@@ -47,6 +51,7 @@ fn grid(size: Size) -> Vec<Point> {
     let far = far.iter();
     let mut texts: Vec<_> = far.map(|n| format!("what=far,timers={n}")).collect();
     texts.push(format!("what=near,timers={near}"));
+    texts.push(format!("what=far,timers={near},captured=24"));
     texts.push(format!("what=lateness,timers={timers},millis={millis}"));
     points(texts)
 }
@@ -82,6 +87,10 @@ fn churn<P: Timers>(point: &Point) -> Vec<Figure> {
     let delays = delays(point.number("timers"), point.word("what"));
     let count = delays.len() as u64;
     let turns = (AT_LEAST / count).clamp(1, 50);
+    let turn = match point.get("captured") {
+        None => turn::<P, ()>,
+        Some(_) => turn::<P, [u64; 3]>,
+    };
     turn(
         &timers,
         &delays[..delays.len().min(1_000)],
@@ -114,14 +123,19 @@ fn delays(count: u64, what: &str) -> Vec<Duration> {
     (0..count).map(&mut delay).collect()
 }
 
-fn turn<P: Timers>(timers: &P, delays: &[Duration], spent: &mut Spent) {
+/// Sets and cancels all timers; the closure of each captures a value of the second type.
+fn turn<P: Timers, C: Default + Send + 'static>(
+    timers: &P,
+    delays: &[Duration],
+    spent: &mut Spent,
+) {
     let count = delays.len() as u64;
     let (all_set, freed) = (SET.expect(count), GONE.expect(count));
     let mut tokens = Vec::with_capacity(delays.len());
     let begun = Instant::now();
     for delay in delays {
-        let guard = Freed;
-        tokens.push(timers.schedule(*delay, move || drop(guard)));
+        let captured = (Freed, C::default());
+        tokens.push(timers.schedule(*delay, move || drop(std::hint::black_box(captured))));
     }
     timers.await_set(&all_set);
     spent.insert += begun.elapsed();

@@ -44,7 +44,12 @@ async fn run_all(storage: &mut RedisStorage<Add>, count: usize) {
 async fn main() {
     let (role, address) = arguments();
     let connection = apalis_redis::connect(address).await.expect("a server");
-    let config = Config::default().batch_size(SLOTS);
+    // As in the example of apalis-redis. With leases of tasks, the default, its worker ends at its first heartbeat.
+    let config = Config::default()
+        .queue("bench")
+        .lock_tasks(false)
+        .heartbeat_interval(Duration::from_secs(1))
+        .batch_size(SLOTS);
     let mut storage = RedisStorage::<Add>::new(connection).with_config(config);
     match role {
         Role::Worker => {
