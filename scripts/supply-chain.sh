@@ -7,11 +7,13 @@
 # advisories known vulnerabilities of dependencies, if the database can be fetched
 # minimal    the library builds and passes its unit tests with the lowest versions it declares
 # abort      the library and an example build and run with `panic = "abort"`
-# docs       the documentation builds with all features, warnings denied
-# semver     no breaking change of the public interface since the last release (tag `v*`)
+# docs       the documentation of each published crate builds with all features, warnings denied
+# semver     no breaking change of a public interface since the last release (tag `v*`)
 # narrow     the library builds for a 32-bit target
-# msrv       the library builds with the declared `rust-version`, or at least uses nothing newer
-# package    each published crate builds from its package alone, which has a README and both licences
+# msrv       each published crate builds with the `rust-version` that it declares, or at least uses nothing newer
+# package    each published crate builds from its package alone, which has a README and both licences (VERIFY=no: the
+#            packages are made and looked at, but not built, which takes seconds)
+# install    the command, installed from its folder, says its version and computes a size
 # mutants    cargo-mutants on the files without threads; slow, so only if named
 #
 # A missing cargo-deny is installed from crates.io (INSTALL=no forbids it). A check whose tool is
@@ -19,7 +21,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly ROOT="${CARGO_TARGET_DIR:-$PWD/target}/supply-chain"
+# Packages and the installed command use what the tests have built.
+readonly BUILT="${CARGO_TARGET_DIR:-$PWD/target}"
+readonly ROOT="$BUILT/supply-chain"
 mkdir -p "$ROOT"
 export CARGO_TARGET_DIR="$ROOT"
 export PATH="$PATH:$ROOT/tools/bin"
@@ -88,15 +92,18 @@ abort() {
 }
 
 docs() {
-    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p windlass --all-features
+    local names=()
+    mapfile -t names < <(published)
+    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --lib "${names[@]/#/--package=}" --all-features
 }
 
 semver() {
-    local last
+    local last names=()
+    mapfile -t names < <(published)
     last=$(git tag --list 'v*' --sort=-version:refname | head -n 1)
     [ -n "$last" ] || skip "no release yet, so there is no baseline" || return
     have cargo-semver-checks || skip "no cargo-semver-checks" || return
-    cargo semver-checks --package windlass --all-features --baseline-rev "$last"
+    cargo semver-checks "${names[@]/#/--package=}" --all-features --baseline-rev "$last"
 }
 
 narrow() {
@@ -105,16 +112,59 @@ narrow() {
     cargo check --quiet -p windlass --all-features --target "$target"
 }
 
+# The version of Rust that a crate asks for.
+declared() {
+    sed -n 's/^rust-version = "\(.*\)"/\1/p' "crates/$1/Cargo.toml" Cargo.toml | head -n 1
+}
+
 msrv() {
-    local declared
-    declared=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    if rustup toolchain list | grep -q "^$declared"; then
-        cargo "+$declared" check --quiet -p windlass --all-features
-    else
-        echo "   no toolchain $declared: clippy's incompatible_msrv instead, which checks the use of std,"
-        echo "   but neither the language nor the dependencies"
-        cargo clippy --quiet -p windlass --all-features -- -D clippy::incompatible_msrv
-    fi
+    local crate version others=()
+    for crate in $(published); do
+        version=$(declared "$crate")
+        if rustup toolchain list | grep -q "^$version"; then
+            echo "   $crate with $version"
+            cargo "+$version" check --quiet -p "$crate" --all-features || return 1
+        else
+            echo "   $crate: no toolchain $version"
+            others+=("$crate")
+        fi
+    done
+    [ "${#others[@]}" -gt 0 ] || return 0
+    echo "   for those: what their dependencies declare, and clippy's incompatible_msrv, which checks the use of std;"
+    echo "   the language is not checked"
+    declared_by_dependencies "${others[@]}" || return 1
+    cargo clippy --quiet "${others[@]/#/--package=}" --all-features -- -D clippy::incompatible_msrv
+}
+
+# No dependency in the lock file asks for a newer Rust than the crate above it does.
+declared_by_dependencies() {
+    have python3 || { echo "   (no python3, so the dependencies are not checked)" && return; }
+    cargo metadata --locked --quiet --format-version 1 --all-features --filter-platform x86_64-unknown-linux-gnu |
+        python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+packages = {package["id"]: package for package in data["packages"]}
+nodes = {node["id"]: node["deps"] for node in data["resolve"]["nodes"]}
+number = lambda text: [int(part) for part in (text + ".0.0").split(".")[:3]]
+failed = False
+for crate in packages.values():
+    if crate["source"] or crate["name"] not in sys.argv[1:]:
+        continue
+    seen, open_ = set(), [crate["id"]]
+    while open_:
+        one = open_.pop()
+        if one not in seen:
+            seen.add(one)
+            uses = lambda dep: any(kind["kind"] in (None, "build") for kind in dep["dep_kinds"])
+            open_ += [dep["pkg"] for dep in nodes[one] if uses(dep)]
+    for package in (packages[one] for one in seen):
+        wants = package["rust_version"]
+        if wants and number(wants) > number(crate["rust_version"]):
+            name, version, own = package["name"], package["version"], crate["rust_version"]
+            print("  ", crate["name"], own, "uses", name, version, "which needs", wants, file=sys.stderr)
+            failed = True
+    print("  ", crate["name"], crate["rust_version"], "and its", len(seen) - 1, "dependencies")
+sys.exit(failed)' "$@"
 }
 
 # Names the crates that are published.
@@ -124,20 +174,29 @@ published() {
 
 # Cargo builds the crates in the order of their dependencies, each from the files of its package.
 package() {
-    local crate names=() file missing=0
+    local crate names=() file missing=0 how=()
     mapfile -t names < <(published)
-    rm -rf "$ROOT/package"
-    cargo package --quiet "${names[@]/#/--package=}" || return 1
+    [ "${VERIFY:-yes}" = yes ] || how=(--no-verify)
+    rm -rf "$BUILT/package"
+    CARGO_TARGET_DIR="$BUILT" cargo package --quiet "${how[@]}" "${names[@]/#/--package=}" || return 1
     for crate in "${names[@]}"; do
         local list
-        list=$(tar -tzf "$ROOT/package/$crate"-[0-9]*.crate | sed 's#^[^/]*/##')
+        list=$(tar -tzf "$BUILT/package/$crate"-[0-9]*.crate | sed 's#^[^/]*/##')
         printf '   %-32s %4d files, %4d KiB\n' "$crate" "$(wc -l <<<"$list")" \
-            $(($(stat -c %s "$ROOT/package/$crate"-[0-9]*.crate) / 1024))
+            $(($(stat -c %s "$BUILT/package/$crate"-[0-9]*.crate) / 1024))
         for file in README.md LICENSE-MIT LICENSE-APACHE; do
             grep -qx "$file" <<<"$list" || { echo "   $crate: no $file" >&2 && missing=1; }
         done
     done
     return "$missing"
+}
+
+# Without optimisation: whether it works does not depend on it, and most of it is built already.
+install() {
+    local root="$ROOT/install" said
+    cargo install --quiet --debug --locked --path crates/windlass-cli --root "$root" --target-dir "$BUILT" || return 1
+    said=$("$root/bin/windlass" --version) && echo "   $said" || return 1
+    "$root/bin/windlass" size --help >/dev/null
 }
 
 mutants() {
@@ -185,7 +244,7 @@ survivors() {
 }
 
 checks=("$@")
-if [ "${#checks[@]}" -eq 0 ]; then checks=(deny advisories minimal abort docs semver narrow msrv package); fi
+if [ "${#checks[@]}" -eq 0 ]; then checks=(deny advisories minimal abort docs semver narrow msrv package install); fi
 declare -A verdicts
 failed=0
 for check in "${checks[@]}"; do
