@@ -5,6 +5,8 @@
 #[expect(dead_code, reason = "each test file uses its part")]
 mod recording;
 
+use std::sync::{Arc, Barrier};
+
 use recording::{Blocker, CountingFactory, finish, fixed};
 use windlass::task::{SharedHandle, Task};
 use windlass::testing::{Gate, until, within_patience};
@@ -177,6 +179,28 @@ fn no_spare_is_started_while_another_worker_is_idle() {
         elsewhere.release();
         finish(&pool);
         assert_eq!(pool.largest_pool_size(), 2);
+    });
+}
+
+/// WL-116
+#[test]
+fn a_spare_is_started_for_what_an_idle_worker_has_no_time_for() {
+    within_patience("two tasks for one idle worker", || {
+        for _ in 0..50 {
+            let pool = fixed(2).spare_workers(1).build().unwrap();
+            pool.prestart_all_core_threads();
+            let elsewhere = Elsewhere::new();
+            elsewhere.await_on(&pool, 1);
+            until("it waits", || pool.stats().waiting_count == 1);
+            let meeting = Arc::new(Barrier::new(2));
+            let meet = |meeting: Arc<Barrier>| pool.submit(move || meeting.wait().is_leader());
+            let first = meet(Arc::clone(&meeting)).unwrap();
+            let second = meet(meeting).unwrap();
+            assert_ne!(first.join().unwrap(), second.join().unwrap());
+            assert_eq!(pool.largest_pool_size(), 3);
+            elsewhere.release();
+            finish(&pool);
+        }
     });
 }
 

@@ -207,6 +207,28 @@ fn a_spare_runs_what_the_worker_waits_for_indirectly() {
     });
 }
 
+/// One of two workers waits. Two tasks that need a worker each are queued while the other is idle.
+#[test]
+fn a_spare_runs_what_an_idle_worker_has_no_time_for() {
+    model(|| {
+        let pool = fixed(2).spare_workers(1).build().unwrap();
+        let (later, handle) = Task::with_handle(|| 1);
+        let waits = pool.submit(move || handle.join().unwrap()).unwrap();
+        pool.prestart_all_core_threads();
+        let meeting = Rendezvous::of(2);
+        let meet = |meeting: &Arc<Rendezvous>| {
+            let meeting = Arc::clone(meeting);
+            pool.submit(move || meeting.arrive()).unwrap()
+        };
+        let (one, other) = (meet(&meeting), meet(&meeting));
+        one.join().unwrap();
+        other.join().unwrap();
+        later.run();
+        assert_eq!(waits.join().unwrap(), 1);
+        close(&pool, 3);
+    });
+}
+
 #[test]
 fn a_worker_takes_results_that_only_it_can_produce() {
     model(|| {

@@ -31,6 +31,9 @@ pub(crate) struct Worker {
     number: AtomicU64,
     /// What it does, and how many tasks it has completed. Written by its thread.
     pub(crate) activity: SharedActivity,
+    /// The count of its activity when it last said that it has taken a task. Differs from the present count once
+    /// that task has begun.
+    taken_at: AtomicU64,
 }
 
 /// The thread of a worker.
@@ -102,6 +105,7 @@ impl Worker {
             added: AtomicBool::new(false),
             number: AtomicU64::new(0),
             activity: Arc::new(CachePadded::new(Activity::default())),
+            taken_at: AtomicU64::new(u64::MAX),
         })
     }
 
@@ -176,6 +180,18 @@ impl Worker {
 
     fn is_busy(&self) -> bool {
         self.activity.count() % 2 == 1
+    }
+
+    /// Records that it has taken a task which it is about to begin.
+    pub(crate) fn set_taken(&self) {
+        self.taken_at.store(self.activity.count(), Ordering::SeqCst);
+    }
+
+    /// Returns whether it neither runs a task nor has [said](Self::set_taken) that it has taken one.
+    fn is_idle(&self) -> bool {
+        let taken_at = self.taken_at.load(Ordering::SeqCst);
+        let count = self.activity.count();
+        count % 2 == 0 && count != taken_at && !self.is_starting()
     }
 
     fn completed(&self) -> u64 {
@@ -328,6 +344,12 @@ impl Roster {
             sums.active += usize::from(count % 2 == 1);
         }
         sums
+    }
+
+    /// Returns whether a worker will take a task next.
+    pub(crate) fn has_idle(&self) -> bool {
+        let workers = self.workers.lock();
+        workers.present.iter().any(|worker| worker.is_idle())
     }
 
     /// Makes all workers read the pool's state again: those that wait for a task at once, the others

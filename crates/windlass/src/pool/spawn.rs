@@ -256,6 +256,9 @@ impl Shared {
     }
 
     /// Starts a spare worker if tasks are queued, workers wait, and no other worker is idle.
+    ///
+    /// Called after a task was queued and after a worker has taken one: either the former sees that the
+    /// worker is busy, or the latter sees the task.
     pub(crate) fn replace_blocked(self: &Arc<Self>) {
         if self.options.spare_workers == 0 || self.queue.is_empty() {
             return;
@@ -265,9 +268,8 @@ impl Shared {
         if blocked == 0 || running >= self.settings.core().max(1) {
             return;
         }
-        let workers = self.roster.snapshot();
-        let is_idle = workers.present > workers.active + workers.starting;
-        if !is_idle {
+        // In this order: the task that made the last idle worker busy is no longer queued.
+        if !self.roster.has_idle() && !self.queue.is_empty() {
             let started = catch(|| drop(self.add_worker(None, SizeLimit::Spare)));
             self.report_panic(started);
         }
@@ -326,7 +328,8 @@ impl Shared {
         self.tally.count_start();
         let member = Member::worker(self, Self::replace_blocked);
         let _times = EndOfWorker;
-        let ended = catch(|| with_wait_helper(member, || worker::run(self, worker)));
+        let run = || worker::run(self, worker, Self::replace_blocked);
+        let ended = catch(|| with_wait_helper(member, run));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         // The failure is reported after the worker was replaced, so that a handler may wait for the
         // pool's tasks, and before the pool terminates.

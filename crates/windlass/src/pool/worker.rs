@@ -29,7 +29,14 @@ pub(crate) enum Retire {
 const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 
 /// Runs tasks until there is a reason to end.
-pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
+///
+/// `replace_blocked` is called with each task taken, if the pool may have spare workers: who queued the next
+/// one may have seen this worker idle.
+pub(crate) fn run(
+    pool: &Arc<Shared>,
+    worker: &Worker,
+    replace_blocked: fn(&Arc<Shared>),
+) -> Retire {
     let me = ThreadContext::current();
     let stopwatch = Stopwatch::new(&pool.tracker, &worker.activity, pool.clock());
     let mut retirements = worker.retirements;
@@ -44,9 +51,17 @@ pub(crate) fn run(pool: &Shared, worker: &Worker) -> Retire {
         if task.is_none() {
             return Retire::Done;
         }
+        let has_spares = pool.options.spare_workers > 0;
+        if has_spares {
+            worker.set_taken();
+            replace_blocked(pool);
+        }
         match run_task(pool, &stopwatch, &me, &mut task) {
             Ok(requested) => retirements = requested,
             Err(failure) => return Retire::Failed(failure),
+        }
+        if has_spares {
+            continue;
         }
         // The fast path while there are tasks. Each has a variable of its own and is not moved out of
         // it: see `Task::run_in`.
