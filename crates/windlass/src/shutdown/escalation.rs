@@ -106,7 +106,9 @@ mod models {
     fn a_second_request_interrupts_the_plan_whenever_it_comes() {
         model(|| {
             let escalation = Arc::new(Escalation::default());
+            assert!(!escalation.is_requested());
             assert_eq!(escalation.request(), Request::Start);
+            assert!(escalation.is_requested());
             let theirs = Arc::clone(&escalation);
             let runner = thread::Builder::new().spawn(move || {
                 theirs.run(|| {
