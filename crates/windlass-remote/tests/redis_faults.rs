@@ -318,7 +318,13 @@ fn an_outage_takes_no_task_from_workers_that_come_back() {
         return;
     };
     let engine = server.engine();
-    let _workers = [worker(&engine, 1), worker(&engine, 1)];
+    let silence = Duration::from_secs(3);
+    let _workers = [0, 1].map(|_| {
+        let worker = RemoteWorker::builder(engine.clone())
+            .pool(windlass::executors::fixed_thread_pool(1).unwrap())
+            .heartbeat(Duration::from_millis(100), silence);
+        worker.register::<Gated>().start().unwrap()
+    });
     let executor = RemoteExecutor::new(engine.clone());
     let gates = ["outage/a", "outage/b"];
     let futures = gates.map(|gate| {
@@ -332,7 +338,7 @@ fn an_outage_takes_no_task_from_workers_that_come_back() {
     server.kill();
     let away = Instant::now();
     eventually("it is away for longer than a worker may be silent", || {
-        away.elapsed() > Duration::from_secs(4)
+        away.elapsed() > silence + Duration::from_secs(1)
     });
     server.restart();
     let back = Instant::now();
@@ -340,7 +346,7 @@ fn an_outage_takes_no_task_from_workers_that_come_back() {
         let workers = engine.workers(&queue()).unwrap_or_default();
         let soon = Duration::from_secs(1);
         let lively = workers.iter().filter(|w| w.silent_for < soon).count();
-        lively == 2 && back.elapsed() > Duration::from_secs(3)
+        lively == 2 && back.elapsed() > silence + Duration::from_secs(1)
     });
     gates.iter().for_each(|gate| BOARD.open(gate));
     for (future, gate) in futures.iter().zip(gates) {
