@@ -29,10 +29,29 @@ pub(crate) struct Client {
     id: Arc<str>,
     wire: Wire,
     submit_timeout: Duration,
-    pending: Mutex<HashMap<TaskId, Arc<Slot>>>,
-    /// Notified when `pending` becomes empty.
+    pending: Mutex<Pending>,
+    /// Notified when none of the own tasks is pending any more.
     drained: Condvar,
     listening: AtomicBool,
+}
+
+/// Tasks without an outcome.
+#[derive(Default)]
+struct Pending {
+    /// Those that this client has submitted.
+    own: HashMap<TaskId, Arc<Slot>>,
+    /// Those that it was only asked for: they are others', so it neither cancels nor waits for them when it is shut down.
+    attached: HashMap<TaskId, Arc<Slot>>,
+}
+
+impl Pending {
+    fn get(&self, id: &TaskId) -> Option<&Arc<Slot>> {
+        self.own.get(id).or_else(|| self.attached.get(id))
+    }
+
+    fn remove(&mut self, id: &TaskId) -> Option<Arc<Slot>> {
+        self.own.remove(id).or_else(|| self.attached.remove(id))
+    }
 }
 
 impl fmt::Debug for Client {
@@ -74,19 +93,30 @@ impl Client {
         &self.id
     }
 
-    fn with_pending<R>(&self, act: impl FnOnce(&mut HashMap<TaskId, Arc<Slot>>) -> R) -> R {
+    fn with_pending<R>(&self, act: impl FnOnce(&mut Pending) -> R) -> R {
         act(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the slot for a task, shared with other futures of it that have no outcome yet.
+    /// Returns the slot for a task that is to be submitted, shared with other futures of it that have no outcome yet.
     pub(crate) fn slot(self: &Arc<Self>, id: &TaskId) -> Result<Arc<Slot>, EngineError> {
         self.listen()?;
         Ok(self.with_pending(|pending| {
-            Arc::clone(
-                pending
-                    .entry(id.clone())
-                    .or_insert_with(|| Slot::new(id.clone())),
-            )
+            let attached = pending.attached.remove(id);
+            let slot = || attached.unwrap_or_else(|| Slot::new(id.clone()));
+            Arc::clone(pending.own.entry(id.clone()).or_insert_with(slot))
+        }))
+    }
+
+    /// The same for a task that somebody has submitted.
+    pub(crate) fn attached_slot(self: &Arc<Self>, id: &TaskId) -> Result<Arc<Slot>, EngineError> {
+        self.listen()?;
+        Ok(self.with_pending(|pending| {
+            if let Some(slot) = pending.get(id) {
+                return Arc::clone(slot);
+            }
+            let slot = Slot::new(id.clone());
+            pending.attached.insert(id.clone(), Arc::clone(&slot));
+            slot
         }))
     }
 
@@ -98,7 +128,8 @@ impl Client {
 
     /// Submits tasks, and again with pauses while the engine cannot be reached, until the time to submit is over.
     pub(crate) fn submit(&self, tasks: &[NewTask]) -> Result<Vec<Submitted>, SubmitError> {
-        let until = Instant::now() + self.submit_timeout;
+        // Without an end, if the limit is longer than time can be told.
+        let until = Instant::now().checked_add(self.submit_timeout);
         let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_millis(500));
         loop {
             let error = match self.engine.submit(&self.queue, tasks) {
@@ -106,7 +137,8 @@ impl Client {
                 Err(error) => error,
             };
             let pause = backoff.next_pause();
-            if !error.is_transient() || Instant::now() + pause >= until {
+            let is_over = until.is_some_and(|until| Instant::now() + pause >= until);
+            if !error.is_transient() || is_over {
                 return Err(SubmitError::Engine(error));
             }
             windlass::interrupt::sleep(pause).map_err(|_| SubmitError::Interrupted)?;
@@ -131,7 +163,7 @@ impl Client {
     pub(crate) fn complete(&self, id: &TaskId, arrived: Arrived) {
         let (slot, empty) = self.with_pending(|pending| {
             let slot = pending.remove(id);
-            (slot, pending.is_empty())
+            (slot, pending.own.is_empty())
         });
         if let Some(slot) = slot {
             slot.complete(arrived);
@@ -159,29 +191,30 @@ impl Client {
         Ok(records)
     }
 
+    /// Returns the own tasks that have no outcome.
     pub(crate) fn pending_ids(&self) -> Vec<TaskId> {
-        self.with_pending(|pending| pending.keys().cloned().collect())
+        self.with_pending(|pending| pending.own.keys().cloned().collect())
     }
 
     pub(crate) fn is_drained(&self) -> bool {
-        self.with_pending(|pending| pending.is_empty())
+        self.with_pending(|pending| pending.own.is_empty())
     }
 
-    /// Waits until no task is without an outcome; returns whether that is so.
+    /// Waits until no own task is without an outcome; returns whether that is so.
     pub(crate) fn wait_drained(&self, limit: Duration) -> bool {
         let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .drained
-            .wait_timeout_while(pending, limit, |pending| !pending.is_empty());
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
+            .wait_timeout_while(pending, limit, |pending| !pending.own.is_empty());
+        let pending = waited.unwrap_or_else(PoisonError::into_inner).0;
+        pending.own.is_empty()
     }
 
     /// Looks up the tasks that the engine has confirmed and that are `wanted`.
     fn sweep(&self, wanted: impl Fn(&Slot) -> bool) -> Result<(), EngineError> {
         let ids: Vec<TaskId> = self.with_pending(|pending| {
-            let wanted = pending
-                .values()
-                .filter(|slot| slot.is_confirmed() && wanted(slot));
+            let all = pending.own.values().chain(pending.attached.values());
+            let wanted = all.filter(|slot| slot.is_confirmed() && wanted(slot));
             wanted.map(|slot| slot.id.clone()).collect()
         });
         ids.chunks(MAX_BATCH)

@@ -191,6 +191,9 @@ impl RemoteExecutor {
 
     /// Picks a task up by its id, whoever submitted it, while the engine has its record.
     ///
+    /// The task does not become one of this handle: unless it was submitted here, [`shutdown_now`](crate::TaskExecutorService::shutdown_now)
+    /// does not cancel it, and termination does not wait for it. Its future cancels it.
+    ///
     /// # Errors
     ///
     /// See [`AttachError`].
@@ -198,7 +201,7 @@ impl RemoteExecutor {
         &self,
         id: &TaskId,
     ) -> Result<RemoteFuture<T::Output>, AttachError> {
-        let slot = self.client.slot(id).map_err(AttachError::Engine)?;
+        let slot = self.client.attached_slot(id).map_err(AttachError::Engine)?;
         let record = match self.client.look_up(std::slice::from_ref(id)) {
             Ok(records) => records
                 .into_iter()
@@ -394,7 +397,7 @@ impl RemoteExecutor {
         Ok(futures)
     }
 
-    /// Cancels every task of this handle that has no outcome; returns those that had not started.
+    /// Cancels every task that was submitted through this handle that has no outcome; returns those that had not started.
     pub(crate) fn cancel_all(&self) -> Vec<TaskId> {
         self.cancel_ids(&self.client.pending_ids())
     }

@@ -417,9 +417,12 @@ impl TaskExecutorService for RemoteExecutor {
         if self.is_shut_down() {
             return self.client.wait_drained(limit);
         }
-        let until = Instant::now() + limit;
+        // Without an end, if the limit is longer than time can be told.
+        let until = Instant::now().checked_add(limit);
         while !self.is_terminated() {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.map_or(limit, |until| {
+                until.saturating_duration_since(Instant::now())
+            });
             if left.is_zero()
                 || windlass::interrupt::park_timeout(left.min(Duration::from_millis(20))).is_err()
             {

@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use support::server::RedisServer;
 use support::tasks::{Add, BOARD, Gated, Note};
 use support::{LONG, eventually};
-use windlass_remote::engine::{Engine, EngineError, Overlap, RedisEngine, TaskState};
+use windlass_remote::engine::{
+    CancelMode, Cancelled, Engine, EngineError, FetchRequest, Overlap, RedisEngine, TaskState,
+};
 use windlass_remote::{
-    QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, Schedule, TaskCx,
-    TaskError, TaskExecutorService, TaskId, TaskOptions,
+    Priority, QueueName, RejectedReason, RemoteExecutor, RemoteTask, RemoteWorker, Schedule,
+    TaskCx, TaskError, TaskExecutorService, TaskId, TaskOptions,
 };
 
 /// Takes a while, so that many are under way when something ends.
@@ -309,6 +311,96 @@ fn a_server_that_stands_still_for_a_while_loses_no_task() {
     });
 }
 
+/// The first worker that is back finds the other one silent for as long as the server was away.
+#[test]
+fn an_outage_takes_no_task_from_workers_that_come_back() {
+    let Some(mut server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let silence = Duration::from_secs(3);
+    let _workers = [0, 1].map(|_| {
+        let worker = RemoteWorker::builder(engine.clone())
+            .pool(windlass::executors::fixed_thread_pool(1).unwrap())
+            .heartbeat(Duration::from_millis(100), silence);
+        worker.register::<Gated>().start().unwrap()
+    });
+    let executor = RemoteExecutor::new(engine.clone());
+    let gates = ["outage/a", "outage/b"];
+    let futures = gates.map(|gate| {
+        let once = TaskOptions::default().at_most_once();
+        let task = Gated::new(gate);
+        executor
+            .submit_with(TaskId::random(), task, once, Duration::ZERO)
+            .unwrap()
+    });
+    eventually("each runs one", || BOARD.starts("outage/").len() == 2);
+    server.kill();
+    let away = Instant::now();
+    eventually("it is away for longer than a worker may be silent", || {
+        away.elapsed() > silence + Duration::from_secs(1)
+    });
+    server.restart();
+    let back = Instant::now();
+    eventually("both workers are back for a while", || {
+        let workers = engine.workers(&queue()).unwrap_or_default();
+        let soon = Duration::from_secs(1);
+        let lively = workers.iter().filter(|w| w.silent_for < soon).count();
+        lively == 2 && back.elapsed() > silence + Duration::from_secs(1)
+    });
+    gates.iter().for_each(|gate| BOARD.open(gate));
+    for (future, gate) in futures.iter().zip(gates) {
+        assert_eq!(future.get_timeout(LONG).as_deref(), Ok(gate));
+    }
+    assert_eq!(BOARD.starts("outage/").len(), 2);
+}
+
+#[test]
+fn the_first_cancellation_after_a_restart_counts() {
+    let Some(mut server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let engine = server.engine();
+    let executor = RemoteExecutor::new(engine.clone());
+    let future = executor.submit_task(Add(1, 2)).unwrap();
+    // Nobody but this test calls the engine: the executor's thread would notice the restart first.
+    let id = future.id().clone();
+    drop((executor, future));
+    assert_eq!(engine.stats(&queue()).unwrap().ready, 1);
+    server.kill();
+    server.restart();
+    eventually("its data are back", || server.command(&["PING"]).is_ok());
+    let answers = engine.cancel(&queue(), &[id], CancelMode::Now).unwrap();
+    assert_eq!(answers, [Cancelled::BeforeStart]);
+}
+
+/// The server does not know that the old connection is gone.
+#[test]
+fn a_feed_that_connects_again_waits_once() {
+    let Some(server) = RedisServer::start(&[]) else {
+        return;
+    };
+    let proxy = proxy::Proxy::start(server.port);
+    let through = RedisEngine::builder(&proxy.url())
+        .call_timeout(Duration::from_millis(300))
+        .build()
+        .unwrap();
+    let mut feed = through.tasks(&queue(), "w").unwrap();
+    let request = FetchRequest {
+        count: 4,
+        wait: Duration::from_millis(50),
+        lease: LONG,
+        first: Priority::Normal,
+    };
+    assert!(feed.fetch(&request).unwrap().deliveries.is_empty());
+    proxy.freeze();
+    eventually("the feed notices", || feed.fetch(&request).is_err());
+    proxy.thaw();
+    assert!(feed.fetch(&request).unwrap().deliveries.is_empty());
+    let waits = server.command(&["ZCARD", "wl:{default}:wait"]).unwrap();
+    assert_eq!(waits, redis::Value::Int(1));
+}
+
 #[test]
 fn a_full_server_rejects_and_loses_nothing() {
     let Some(server) = RedisServer::start(&["--maxmemory-policy", "noeviction"]) else {
@@ -424,7 +516,7 @@ fn an_idle_worker_takes_what_comes() {
 /// The rights of the guide, and no others.
 const ACL: &str = "~wl:* resetchannels &wl:* -@all +hello +eval +evalsha +script|load +mget +mset +hset +hget +hmget +hgetall \
     +hvals +hdel +hincrby +exists +del +pexpire +set +sadd +srem +smembers +zadd +zrem +zrange +zrevrange \
-    +zrangebyscore +zcard +zscore +rpush +lpop +xadd +xack +xdel +xtrim +xread +xreadgroup +xrange +xrevrange +xpending +xclaim \
+    +zrangebyscore +zcard +zscore +rpush +lpop +xadd +xlen +xack +xdel +xtrim +xread +xreadgroup +xrange +xrevrange +xpending +xclaim \
     +xgroup|create +xgroup|delconsumer +publish +subscribe +pubsub|numsub +scan +getrange +time +info +ping +multi +exec \
     +wait";
 
@@ -508,7 +600,7 @@ fn do_everything(engine: &RedisEngine) {
     let hour = Duration::from_secs(3600);
     let hourly = executor.schedule_at_fixed_rate("hourly", hour, hour, Note("acl-note".into()));
     assert!(hourly.unwrap().cancel().unwrap());
-    assert!(admin.workers().is_ok() && admin.queues().is_ok());
+    assert!(admin.workers().is_ok() && admin.queues().is_ok() && engine.backlog(&queue()).is_ok());
     assert!(admin.list(&[TaskState::Done], None, 10).is_ok());
     let stuck = executor.submit_task(Gated::new("acl-leave")).unwrap();
     eventually("it runs", || BOARD.starts("acl-leave").len() == 1);

@@ -58,8 +58,8 @@ pub struct QueueStats {
 
 /// What waits for a worker at one priority, at one moment.
 ///
-/// It is read from the list of that priority. So a task that was cancelled counts until a worker passes over it, and one
-/// that waits for a limit of its type does not; [`QueueStats::ready`] is exact.
+/// It is read from the list of that priority. So a task that was cancelled counts until a worker passes over it, some that have ended
+/// count for a while on Redis, and one that waits for a limit of its type does not; [`QueueStats::ready`] is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backlog {

@@ -2,11 +2,13 @@
 
 use crate::engines::UnderTest;
 use crate::support::tasks::{Add, Note};
+use crate::support::{LONG, eventually};
 use std::time::Duration;
 use windlass_remote::engine::{
-    DeadAction, Delivery, Outcome, Report, Reported, Submitted, TaskState, Verdict,
+    DeadAction, Delivery, FetchRequest, MAX_BATCH, NewTask, Outcome, Report, Reported, Submitted,
+    TaskFeed, TaskState, Verdict,
 };
-use windlass_remote::{Failure, FailureKind, TaskOptions};
+use windlass_remote::{Failure, FailureKind, Priority, TaskId, TaskOptions};
 
 fn submit_adds(engine: &UnderTest, ids: &[&str]) -> Vec<Submitted> {
     let task = |id: &&str| engine.new_task(id, &Add(1, 2), TaskOptions::default());
@@ -138,4 +140,56 @@ pub(crate) fn a_large_payload_stays_with_its_task(engine: &UnderTest) {
     let record = look_up();
     assert_eq!(record.state, TaskState::Done);
     assert_eq!(record.outcome, Some(Outcome::Done(vec![7])));
+}
+
+/// A batch of tasks with the largest payload of a client that has changed nothing: more than a server sends a subscriber at once.
+fn large_tasks(engine: &UnderTest) -> Vec<NewTask> {
+    let task = |_| NewTask {
+        payload: vec![7; 256 * 1024],
+        ..engine.new_task(
+            TaskId::random().as_str(),
+            &Add(1, 1),
+            TaskOptions::default(),
+        )
+    };
+    (0..MAX_BATCH).map(task).collect()
+}
+
+/// Fetches as many tasks as a worker has room for at the most, in calls that all succeed.
+fn fetch_large(feed: &mut dyn TaskFeed) {
+    let mut left = MAX_BATCH;
+    eventually("all are fetched", || {
+        let request = FetchRequest {
+            count: left,
+            wait: Duration::from_secs(5),
+            lease: LONG,
+            first: Priority::High,
+        };
+        let fetched = feed.fetch(&request).unwrap().deliveries;
+        assert!(fetched.iter().all(|d| d.payload.len() == 256 * 1024));
+        left -= fetched.len();
+        left == 0
+    });
+}
+
+pub(crate) fn many_large_payloads_are_fetched(engine: &UnderTest) {
+    engine.submit(&engine.queue, &large_tasks(engine)).unwrap();
+    let mut feed = engine.tasks(&engine.queue, "w").unwrap();
+    fetch_large(&mut *feed);
+    assert_eq!(engine.stats(&engine.queue).unwrap().running, 200);
+}
+
+pub(crate) fn many_large_payloads_reach_a_worker_that_waits(engine: &UnderTest) {
+    let mut feed = engine.tasks(&engine.queue, "w").unwrap();
+    // From now on an engine may hand tasks over as they are submitted.
+    let request = FetchRequest {
+        count: MAX_BATCH,
+        wait: Duration::from_millis(1),
+        lease: LONG,
+        first: Priority::High,
+    };
+    assert!(feed.fetch(&request).unwrap().deliveries.is_empty());
+    engine.submit(&engine.queue, &large_tasks(engine)).unwrap();
+    fetch_large(&mut *feed);
+    assert_eq!(engine.stats(&engine.queue).unwrap().running, 200);
 }

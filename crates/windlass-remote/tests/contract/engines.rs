@@ -44,6 +44,12 @@ impl UnderTest {
         (self.make)(self).build().unwrap()
     }
 
+    /// An executor that waits for its engine without end.
+    pub(crate) fn patient_executor(&self) -> RemoteExecutor {
+        let builder = (self.make)(self).submit_timeout(Duration::MAX);
+        builder.build().unwrap()
+    }
+
     pub(crate) fn signing_executor(&self, key: SigningKey) -> RemoteExecutor {
         (self.make)(self).signing_key(key).build().unwrap()
     }

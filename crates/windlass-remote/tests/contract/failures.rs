@@ -357,3 +357,36 @@ pub(crate) fn a_signed_task_runs_and_an_unsigned_one_is_refused(engine: &UnderTe
         Ok(2)
     );
 }
+
+pub(crate) fn a_task_that_ran_is_not_unknown_any_more(engine: &UnderTest) {
+    let task = engine.new_task("t", &Add(1, 1), TaskOptions::default());
+    engine.submit(&engine.queue, &[task]).unwrap();
+    let fetch = || engine.fetch("w", 1).deliveries.pop().unwrap();
+    let report = |delivery: Delivery, verdict| {
+        let lease = delivery.lease;
+        engine
+            .report(&engine.queue, &[Report { lease, verdict }])
+            .unwrap();
+    };
+    let unknown = Verdict::PutBack {
+        delay: Duration::ZERO,
+        unknown: true,
+    };
+    report(fetch(), unknown);
+    eventually("it has been unknown for a while", || {
+        let delivery = fetch();
+        let known = delivery.unknown_for.is_zero();
+        let delay = Duration::ZERO;
+        let verdict = if known {
+            Verdict::PutBack {
+                delay,
+                unknown: false,
+            }
+        } else {
+            Verdict::Retry(Failure::new(FailureKind::Task, "no"), delay)
+        };
+        report(delivery, verdict);
+        !known
+    });
+    assert_eq!(fetch().unknown_for, Duration::ZERO);
+}

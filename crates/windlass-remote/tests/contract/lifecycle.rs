@@ -176,3 +176,31 @@ pub(crate) fn shutdown_now_cancels_and_returns_what_had_not_started(engine: &Und
         "tasks of other clients are left alone"
     );
 }
+
+pub(crate) fn shutdown_now_leaves_attached_tasks_alone(engine: &UnderTest) {
+    let (owner, visitor) = (engine.executor(), engine.executor());
+    let task = owner.submit_task(Add(1, 2)).unwrap();
+    let attached = visitor.attach::<Add>(task.id()).unwrap();
+    let own = visitor.submit_task(Add(3, 4)).unwrap();
+    assert_eq!(visitor.shutdown_now(), [own.id().clone()]);
+    assert!(own.is_done() && !attached.is_done());
+    assert!(
+        visitor.is_terminated(),
+        "what is another's is not waited for"
+    );
+    let _worker = engine.worker(1);
+    assert_eq!(attached.get_timeout(LONG), Ok(3));
+    assert_eq!(task.get_timeout(LONG), Ok(3));
+}
+
+pub(crate) fn the_longest_wait_is_no_panic(engine: &UnderTest) {
+    let (executor, _worker) = (engine.patient_executor(), engine.worker(1));
+    let future = executor.submit_task(Add(1, 2)).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| executor.await_termination(Duration::MAX));
+        assert_eq!(future.get_timeout(Duration::MAX), Ok(3));
+        executor.shutdown();
+        assert!(waiting.join().unwrap());
+    });
+    assert!(executor.await_termination(Duration::MAX));
+}

@@ -4,7 +4,9 @@ use crate::engines::UnderTest;
 use crate::support::tasks::{Add, BOARD, Gated, Note};
 use crate::support::{LONG, eventually};
 use std::time::{Duration, Instant};
-use windlass_remote::engine::{EngineError, TaskState, TypeLimit};
+use windlass_remote::engine::{
+    CancelMode, Delivery, EngineError, Report, TaskState, TypeLimit, Verdict,
+};
 use windlass_remote::{Priority, RejectedReason, TaskExecutorService, TaskId, TaskOptions};
 
 pub(crate) fn a_full_queue_rejects(engine: &UnderTest) {
@@ -120,6 +122,91 @@ pub(crate) fn no_more_of_a_type_run_than_allowed(engine: &UnderTest) {
     for future in futures {
         assert!(future.get_timeout(LONG).is_ok());
     }
+}
+
+/// Starts one task of a type that may run once at a time, and has two others wait for its end; returns its delivery.
+fn park_two(engine: &UnderTest, first: TaskOptions) -> Delivery {
+    engine
+        .admin()
+        .limit_concurrency("test.add", Some(1))
+        .unwrap();
+    let submit = |id: &str, options| {
+        let task = engine.new_task(id, &Add(1, 1), options);
+        engine.submit(&engine.queue, &[task]).unwrap();
+    };
+    submit("x", TaskOptions::default());
+    let running = engine.fetch("w", 5).deliveries.pop().unwrap();
+    submit("a", first);
+    submit("b", TaskOptions::default());
+    assert!(engine.fetch("w", 5).deliveries.is_empty(), "both wait");
+    running
+}
+
+fn end(engine: &UnderTest, delivery: Delivery) {
+    let report = Report {
+        lease: delivery.lease,
+        verdict: Verdict::Done(Vec::new()),
+    };
+    engine.report(&engine.queue, &[report]).unwrap();
+}
+
+fn next_is_b(engine: &UnderTest) {
+    let fetched = engine.fetch("w", 5).deliveries;
+    let ids: Vec<_> = fetched.iter().map(|d| d.lease.id.as_str()).collect();
+    assert_eq!(ids, ["b"]);
+}
+
+pub(crate) fn a_cancelled_task_does_not_use_up_the_end_it_waited_for(engine: &UnderTest) {
+    let running = park_two(engine, TaskOptions::default());
+    let id = "a".parse().unwrap();
+    engine
+        .cancel(&engine.queue, &[id], CancelMode::IfNotStarted)
+        .unwrap();
+    end(engine, running);
+    next_is_b(engine);
+}
+
+pub(crate) fn a_task_that_waited_too_long_does_not_use_up_the_end_it_waited_for(
+    engine: &UnderTest,
+) {
+    let limit = Duration::from_millis(600);
+    let begun = Instant::now();
+    let running = park_two(engine, TaskOptions::default().queue_timeout(limit));
+    // The engine has a clock of its own, which may be read a little earlier.
+    eventually("it has waited too long", || begun.elapsed() > 2 * limit);
+    end(engine, running);
+    next_is_b(engine);
+}
+
+/// So many that a worker with little room would need minutes if it paused after each look.
+const MANY: usize = 5_000;
+
+pub(crate) fn cancelled_tasks_hold_up_nobody(engine: &UnderTest) {
+    let executor = engine.executor();
+    executor
+        .submit_all((0..MANY).map(|_| Add(0, 0)).collect())
+        .unwrap();
+    assert_eq!(executor.shutdown_now().len(), MANY);
+    let future = engine.executor().submit_task(Add(1, 2)).unwrap();
+    let _worker = engine.worker(1);
+    assert_eq!(future.get_timeout(LONG), Ok(3));
+}
+
+pub(crate) fn tasks_at_their_limit_hold_up_no_other_type(engine: &UnderTest) {
+    let executor = engine.executor();
+    engine
+        .admin()
+        .limit_concurrency("test.gated", Some(1))
+        .unwrap();
+    let gate = engine.key("many");
+    executor
+        .submit_all((0..MANY).map(|_| Gated::new(&gate)).collect())
+        .unwrap();
+    let other = executor.submit_task(Add(1, 2)).unwrap();
+    let _worker = engine.worker(2);
+    assert_eq!(other.get_timeout(LONG), Ok(3));
+    assert_eq!(BOARD.starts(&gate).len(), 1);
+    executor.shutdown_now();
 }
 
 pub(crate) fn starts_of_a_type_keep_their_distance(engine: &UnderTest) {

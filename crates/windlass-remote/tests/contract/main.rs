@@ -45,7 +45,9 @@ macro_rules! contract {
                 cancelling_races_with_starting_without_contradiction
                 cancelling_now_races_with_the_outcome_without_contradiction
                 shutdown_rejects_and_lets_run
-                shutdown_now_cancels_and_returns_what_had_not_started);
+                shutdown_now_cancels_and_returns_what_had_not_started
+                shutdown_now_leaves_attached_tasks_alone
+                the_longest_wait_is_no_panic);
             contract!(@tests $make; races:
                 cancelling_races_with_a_start
                 cancelling_races_with_the_end_of_a_delay
@@ -61,6 +63,7 @@ macro_rules! contract {
                 the_first_success_counts_even_if_late
                 a_dead_letter_is_retried_or_dropped
                 an_unknown_type_is_put_back_and_then_dead
+                a_task_that_ran_is_not_unknown_any_more
                 a_newer_version_waits_for_an_upgraded_worker
                 an_older_version_is_upgraded
                 a_bad_payload_is_a_dead_letter
@@ -78,6 +81,10 @@ macro_rules! contract {
                 a_paused_queue_starts_nothing
                 urgent_tasks_start_first
                 no_more_of_a_type_run_than_allowed
+                a_cancelled_task_does_not_use_up_the_end_it_waited_for
+                a_task_that_waited_too_long_does_not_use_up_the_end_it_waited_for
+                cancelled_tasks_hold_up_nobody
+                tasks_at_their_limit_hold_up_no_other_type
                 starts_of_a_type_keep_their_distance
                 the_longest_times_are_no_short_ones
                 counts_agree_with_what_happened);
@@ -105,6 +112,7 @@ macro_rules! contract {
                 a_worker_that_leaves_fails_what_may_run_once
                 a_worker_leaves_with_thousands_of_tasks
                 thousands_of_lost_tasks_fail_and_their_client_hears_of_it
+                workers_have_time_to_come_back_after_an_outage
                 two_workers_of_one_name_are_two
                 workers_are_listed_with_what_they_know
                 a_vanished_worker_loses_its_tasks_before_their_lease_ends);
@@ -196,3 +204,11 @@ contract!(
 contract!(additions redis_additions, crate::engines::redis());
 #[cfg(all(unix, feature = "postgres"))]
 contract!(additions postgres_additions, crate::engines::postgres(None));
+
+/// Not on PostgreSQL: 50 MiB in one statement may take longer there than a call may.
+#[cfg(feature = "redis")]
+mod redis_large {
+    contract!(@tests crate::engines::redis(); batches:
+        many_large_payloads_are_fetched
+        many_large_payloads_reach_a_worker_that_waits);
+}

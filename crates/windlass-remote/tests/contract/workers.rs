@@ -5,8 +5,8 @@ use crate::support::tasks::{Add, BOARD, Gated, Note};
 use crate::support::{LONG, eventually};
 use crate::tasks::Once;
 use std::collections::HashSet;
-use std::time::Duration;
-use windlass_remote::engine::{Beat, MAX_BATCH, NewTask, Outcome, TaskState, WorkerRecord};
+use std::time::{Duration, Instant};
+use windlass_remote::engine::{Beat, Lease, MAX_BATCH, NewTask, Outcome, TaskState, WorkerRecord};
 use windlass_remote::{
     FailureKind, Priority, RemoteFuture, StartError, TaskExecutorService, TaskId, TaskOptions,
 };
@@ -257,4 +257,48 @@ pub(crate) fn a_vanished_worker_loses_its_tasks_before_their_lease_ends(engine: 
     });
     let _worker = engine.worker(1);
     assert_eq!(future.get_timeout(LONG), Ok(11));
+}
+
+/// The tasks of those that are not back yet are not lost: nobody could hear them.
+pub(crate) fn workers_have_time_to_come_back_after_an_outage(engine: &UnderTest) {
+    let (queue, silence) = (&engine.queue, Duration::from_millis(1_000));
+    let task = engine.new_task("t", &Add(1, 1), TaskOptions::default().at_most_once());
+    engine.submit(queue, &[task]).unwrap();
+    let beat = |id: &str, leases: &[Lease]| {
+        let mut worker = WorkerRecord::default();
+        worker.id = id.into();
+        let beat = Beat {
+            worker: &worker,
+            leases,
+            lease: LONG,
+        };
+        engine.beat(queue, beat).unwrap();
+    };
+    let tick = || engine.tick(queue, LONG, silence).unwrap();
+    let running = || engine.stats(queue).unwrap().running;
+    beat("late", &[]);
+    let delivery = engine.fetch("late", 1).deliveries.pop().unwrap();
+    let held = [delivery.lease];
+    tick();
+    let away = Instant::now();
+    eventually("nobody reached the engine for a while", || {
+        away.elapsed() > 2 * silence
+    });
+    beat("first", &[]);
+    tick();
+    assert_eq!(running(), 1, "the other worker may be on its way");
+    beat("late", &held);
+    let back = Instant::now();
+    eventually("they work for a while", || {
+        beat("first", &[]);
+        beat("late", &held);
+        tick();
+        assert_eq!(running(), 1);
+        back.elapsed() > 2 * silence
+    });
+    eventually("a worker that vanishes then is noticed", || {
+        beat("first", &[]);
+        tick();
+        running() == 0
+    });
 }

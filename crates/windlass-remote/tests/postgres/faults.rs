@@ -4,12 +4,12 @@ use crate::proxy::Proxy;
 use crate::support::postgres::PostgresServer;
 use crate::support::tasks::{Add, BOARD, Gated};
 use crate::support::{LONG, eventually, say_skipped};
-use crate::world::{Slow, executor, expect_all, new_queue, shared, worker};
+use crate::world::{Slow, client, executor, expect_all, new_queue, runtime, shared, worker};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use windlass_remote::engine::{Engine, EngineError, PostgresEngine};
+use windlass_remote::engine::{Engine, EngineError, PostgresEngine, QueuePatch};
 use windlass_remote::{QueueName, RejectedReason, RemoteExecutor, TaskExecutorService};
 
 /// Not a test by itself: the body of a worker process, started by [`WorkerProcess`].
@@ -252,6 +252,79 @@ fn a_silent_network_loses_no_task_and_hangs_nobody() {
         }
     });
     assert!(!worker.is_terminated());
+}
+
+/// The proxy takes connections and says nothing on them.
+#[test]
+fn a_server_that_takes_connections_and_says_nothing_hangs_nobody() {
+    let Some(server) = shared() else { return };
+    let proxy = Proxy::start(server.port);
+    proxy.freeze();
+    let (name, queue) = (
+        format!("w{}", windlass_remote::TaskId::random()),
+        new_queue(),
+    );
+    let address = format!("{}?application_name={name}", through(&proxy));
+    let silent = PostgresEngine::builder(&address)
+        .connect_timeout(Duration::from_millis(300))
+        .build()
+        .unwrap();
+    let executor = executor(&silent, &queue);
+    runtime().block_on(async {
+        let mut client = client(server).await;
+        let transaction = client.transaction().await.unwrap();
+        let tasks = silent.in_transaction(&transaction, &executor);
+        let submitted = tokio::time::timeout(LONG, tasks.submit(Add(1, 2))).await;
+        assert!(submitted.expect("it does not hang").is_err());
+    });
+    // Notices are listened to from here on, on a connection that is made again until the server answers.
+    let _feed = silent.control(&queue).unwrap();
+    let tried = Instant::now();
+    eventually("an attempt was under way", || {
+        tried.elapsed() > Duration::from_millis(200)
+    });
+    proxy.thaw();
+    let connections = format!("SELECT FROM pg_stat_activity WHERE application_name = '{name}'");
+    runtime().block_on(async {
+        let client = client(server).await;
+        let until = Instant::now() + LONG;
+        while client.query(&connections, &[]).await.unwrap().is_empty() {
+            assert!(Instant::now() < until, "nobody listens to notices");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+}
+
+/// A call that is too long is undone, and the next one would have still more to do.
+#[test]
+fn a_tick_adds_up_a_part_of_the_counts() {
+    let Some(server) = shared() else { return };
+    let (engine, queue) = (server.engine(), new_queue());
+    let tick = || engine.tick(&queue, LONG, LONG).unwrap();
+    engine.configure(&queue, &QueuePatch::default()).unwrap();
+    let rows = |from: &str| {
+        format!(
+            "SELECT count(*) FROM {from} WHERE qid = (SELECT qid FROM windlass.queue WHERE name = '{queue}')"
+        )
+    };
+    let fill = format!(
+        "INSERT INTO windlass.tally (qid, done) SELECT qid, 1 FROM windlass.queue, generate_series(1, 25000) WHERE name = '{queue}'"
+    );
+    server.administer("postgres", &[&fill]).unwrap();
+    let left = || -> i64 {
+        runtime().block_on(async {
+            let client = client(server).await;
+            let row = client.query_one(&rows("windlass.tally"), &[]).await;
+            row.unwrap().get(0)
+        })
+    };
+    tick();
+    assert_eq!(left(), 15_001);
+    eventually("all are added up", || {
+        tick();
+        left() == 1
+    });
+    assert_eq!(engine.stats(&queue).unwrap().done, 25_000);
 }
 
 #[test]

@@ -57,9 +57,10 @@ fn a_schema_of_an_older_release_is_brought_up_to_date_with_its_tasks() {
     let queue = new_queue();
     let executor = executor(&engine, &queue);
     let future = executor.submit_task(Add(1, 2)).unwrap();
-    // What an older release has left: its version, a table with other settings, and functions that are others now.
+    // What an older release has left: its version, tables with other settings and without a column, and functions that are others now.
     let old = "UPDATE older.meta SET version = 1; \
         ALTER TABLE older.task RESET (fillfactor, autovacuum_vacuum_cost_delay); \
+        ALTER TABLE older.reap DROP COLUMN spared; \
         CREATE OR REPLACE FUNCTION older.now_ms() RETURNS bigint LANGUAGE sql AS 'SELECT 5::bigint'; \
         CREATE FUNCTION older.gone(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1'";
     server.administer("postgres", &[old]).unwrap();

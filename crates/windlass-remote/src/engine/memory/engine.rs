@@ -209,6 +209,8 @@ impl Engine for MemoryEngine {
         Ok(self.0.with(queue, |queue, now| {
             queue.promote(now);
             queue.reclaim(silence, now);
+            queue.unpark_all(now);
+            queue.forget_replies(now);
             let next_task = queue.due.first().map(|(at, ..)| *at);
             let next = next_task.into_iter().chain(queue.schedules.next()).min();
             let next_due = next.map(|at| Duration::from_millis(at.saturating_sub(now)));

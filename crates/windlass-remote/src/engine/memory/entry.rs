@@ -3,6 +3,7 @@
 use super::super::{NewTask, Outcome, TaskRecord, TaskState};
 use crate::failure::Failure;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A task and what has happened to it. Times are milliseconds of the engine's clock.
 #[derive(Debug)]
@@ -55,6 +56,13 @@ impl Entry {
             checkpoint: None,
             after_outcome: None,
         }
+    }
+
+    /// Returns whether it has been ready for longer than its queue timeout.
+    pub(super) fn waited_too_long(&self, now: u64) -> bool {
+        let waited = Duration::from_millis(now.saturating_sub(self.ready_since));
+        let limit = self.task.options.queue_timeout;
+        limit.is_some_and(|most| waited > most)
     }
 
     pub(super) fn to_record(&self) -> TaskRecord {

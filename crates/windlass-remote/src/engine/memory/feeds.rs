@@ -48,7 +48,7 @@ impl ReplyFeed for Replies {
             Instant::now() + wait,
             |queue: &mut Queue, _| {
                 let replies = queue.replies.get_mut(&self.client)?;
-                (!replies.is_empty()).then(|| replies.drain(..).collect())
+                (!replies.unread.is_empty()).then(|| replies.unread.drain(..).collect())
             },
         )
     }

@@ -49,13 +49,10 @@ impl TypeState {
         Admission::Start
     }
 
-    /// Returns a parked task that may try again.
-    pub(super) fn unpark(&mut self) -> Option<TaskId> {
-        let room = self
-            .limit
-            .concurrency
-            .is_none_or(|most| self.running < most);
-        if room { self.parked.pop_front() } else { None }
+    /// Returns how many more may run.
+    pub(super) fn room(&self) -> usize {
+        let most = self.limit.concurrency.unwrap_or(u32::MAX);
+        most.saturating_sub(self.running) as usize
     }
 }
 

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// A client that does not read loses its oldest outcomes and looks them up.
 const MAX_REPLIES: usize = 8_192;
+/// How long outcomes are kept for a client that does not read, in milliseconds; as long as on a server.
+const REPLIES_KEPT: u64 = 900_000;
 /// A worker that does not read loses its oldest messages and finds out when it renews.
 const MAX_MESSAGES: usize = 1_024;
 /// The oldest dead letter gives way to a new one.
@@ -32,13 +34,25 @@ pub(super) struct Queue {
     pub(super) workers: HashMap<String, (WorkerRecord, u64)>,
     pub(super) types: HashMap<Arc<str>, TypeState>,
     pub(super) schedules: Schedules,
-    pub(super) replies: HashMap<Arc<str>, VecDeque<Reply>>,
+    pub(super) replies: HashMap<Arc<str>, Replies>,
     pub(super) messages: VecDeque<Control>,
     /// How many messages were dropped from the front of `messages`.
     pub(super) messages_gone: u64,
     pub(super) stats: QueueStats,
     pub(super) status: QueueStatus,
+    /// When the last tick was.
+    pub(super) ticked: Option<u64>,
+    /// Until then no worker counts as vanished.
+    pub(super) spared_until: u64,
     sequence: u64,
+}
+
+/// Outcomes that a client has not read yet.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    pub(super) unread: VecDeque<Reply>,
+    /// When the last one came.
+    at: u64,
 }
 
 impl Queue {
@@ -56,7 +70,7 @@ impl Queue {
     }
 
     /// Changes the state of an entry and the counts that follow from it. Does not touch the lists.
-    pub(super) fn set_state(&mut self, id: &TaskId, new: TaskState) {
+    pub(super) fn set_state(&mut self, id: &TaskId, new: TaskState, now: u64) {
         let Some(entry) = self.entries.get_mut(id) else {
             return;
         };
@@ -73,13 +87,60 @@ impl Queue {
                 return;
             };
             state.running = state.running.saturating_sub(1);
-            if let Some(parked) = state.unpark() {
-                self.push_ready(parked);
-            }
+            self.unpark(&name, now);
         }
         if new == TaskState::Running {
             self.types.entry(name).or_default().running += 1;
         }
+    }
+
+    /// Gives parked tasks of a type another try, as many as may run. One that was cancelled or has waited too long will not run, and takes
+    /// nobody's place.
+    fn unpark(&mut self, name: &Arc<str>, now: u64) {
+        let Some(state) = self.types.get_mut(name) else {
+            return;
+        };
+        let (mut room, mut freed) = (state.room(), Vec::new());
+        while room > 0
+            && let Some(id) = state.parked.pop_front()
+        {
+            let entry = self.entries.get(&id);
+            if let Some(entry) = entry.filter(|entry| entry.state == TaskState::Ready) {
+                room -= usize::from(!entry.waited_too_long(now));
+                freed.push(id);
+            }
+        }
+        for id in freed {
+            self.push_ready(id);
+        }
+    }
+
+    /// Gives parked tasks of all types that have room another try.
+    pub(super) fn unpark_all(&mut self, now: u64) {
+        let parked = self
+            .types
+            .iter()
+            .filter(|(_, state)| !state.parked.is_empty());
+        let names: Vec<Arc<str>> = parked.map(|(name, _)| Arc::clone(name)).collect();
+        for name in names {
+            self.unpark(&name, now);
+        }
+    }
+
+    /// Adds an outcome to those that a client has not read.
+    fn reply(&mut self, client: Arc<str>, reply: Reply, now: u64) {
+        let list = self.replies.entry(client).or_default();
+        list.unread.push_back(reply);
+        list.at = now;
+        if list.unread.len() > MAX_REPLIES {
+            list.unread.pop_front();
+        }
+    }
+
+    /// Forgets outcomes of clients that are gone: nobody has read them for long.
+    pub(super) fn forget_replies(&mut self, now: u64) {
+        self.replies
+            .retain(|_, list| now.saturating_sub(list.at) < REPLIES_KEPT);
     }
 
     pub(super) fn push_ready(&mut self, id: TaskId) {
@@ -109,10 +170,10 @@ impl Queue {
             if let Some(entry) = self.entries.get_mut(id) {
                 entry.ready_since = now;
             }
-            self.set_state(id, TaskState::Ready);
+            self.set_state(id, TaskState::Ready, now);
             self.push_ready(id.clone());
         } else {
-            self.set_state(id, TaskState::Scheduled);
+            self.set_state(id, TaskState::Scheduled, now);
             let sequence = self.next_sequence();
             let soonest = self.due.first().is_none_or(|(first, ..)| at < *first);
             self.due.insert((at, sequence, id.clone()));
@@ -124,7 +185,7 @@ impl Queue {
 
     /// Gives an entry its outcome, and tells everybody who waits for it.
     pub(super) fn finish(&mut self, id: &TaskId, state: TaskState, outcome: Outcome, now: u64) {
-        self.set_state(id, state);
+        self.set_state(id, state, now);
         let sequence = self.next_sequence();
         let Some(entry) = self.entries.get_mut(id) else {
             return;
@@ -142,14 +203,11 @@ impl Queue {
             self.expiry.insert((until, id.clone()));
         }
         for watcher in watchers {
-            let replies = self.replies.entry(watcher).or_default();
-            replies.push_back(Reply {
+            let reply = Reply {
                 id: id.clone(),
                 outcome: Some(outcome.clone()),
-            });
-            if replies.len() > MAX_REPLIES {
-                replies.pop_front();
-            }
+            };
+            self.reply(watcher, reply, now);
         }
         if let Some((schedule, after)) = after {
             self.go_on_after(&schedule, after, now);
@@ -192,5 +250,25 @@ fn count_of(stats: &mut QueueStats, state: TaskState) -> Option<&mut u64> {
         TaskState::Ready => Some(&mut stats.ready),
         TaskState::Running => Some(&mut stats.running),
         TaskState::Done | TaskState::Failed | TaskState::Cancelled | TaskState::Dead => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Queue, REPLIES_KEPT, Reply};
+
+    #[test]
+    fn outcomes_for_a_client_that_is_gone_are_forgotten() {
+        let mut queue = Queue::default();
+        let reply = Reply {
+            id: "a".parse().unwrap(),
+            outcome: None,
+        };
+        queue.reply("gone".into(), reply.clone(), 0);
+        queue.reply("late".into(), reply, 1);
+        queue.forget_replies(REPLIES_KEPT - 1);
+        assert_eq!(queue.replies.len(), 2);
+        queue.forget_replies(REPLIES_KEPT);
+        assert!(queue.replies.contains_key("late") && queue.replies.len() == 1);
     }
 }

@@ -72,13 +72,7 @@ impl Queue {
             .entries
             .get_mut(id)
             .filter(|entry| entry.state == TaskState::Ready)?;
-        let waited = Duration::from_millis(now.saturating_sub(entry.ready_since));
-        if entry
-            .task
-            .options
-            .queue_timeout
-            .is_some_and(|most| waited > most)
-        {
+        if entry.waited_too_long(now) {
             let failure = Failure::new(FailureKind::QueueTimeout, "");
             self.fail(id, TaskState::Failed, failure, now);
             return None;
@@ -98,7 +92,7 @@ impl Queue {
                 }
             }
         }
-        self.set_state(id, TaskState::Running);
+        self.set_state(id, TaskState::Running, now);
         let entry = self.entries.get_mut(id)?;
         entry.rate_paid = false;
         entry.fence += 1;
@@ -158,6 +152,8 @@ impl Queue {
             Verdict::Retry(failure, delay) => {
                 entry.failures += 1;
                 entry.failure = Some(failure.clone());
+                // It ran, so its type is known.
+                entry.unknown_since = None;
                 entry.worker = None;
                 self.stats.retried += 1;
                 self.enqueue(id, now + millis(*delay), now);
@@ -250,8 +246,17 @@ impl Queue {
         }
     }
 
-    /// Takes deliveries from workers that vanished.
+    /// Takes deliveries from workers that vanished. After a time without ticks nobody could be heard, so each worker has as long as usual to
+    /// give a sign of life: the first that is back would take the tasks of all others.
     pub(super) fn reclaim(&mut self, silence: Duration, now: u64) {
+        let longest = millis(silence).max(1_000);
+        let last = self.ticked.replace(now);
+        if last.is_some_and(|last| now.saturating_sub(last) > longest) {
+            self.spared_until = now.saturating_add(millis(silence));
+        }
+        if now < self.spared_until {
+            return;
+        }
         let silent = now.saturating_sub(millis(silence));
         let vanished: Vec<Arc<str>> = (self.workers.iter())
             .filter(|(_, (_, last))| *last < silent)

@@ -16,6 +16,8 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection};
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
+    /// How long a connection may take until its session is ready.
+    pub(super) connect_timeout: Duration,
     pub(super) call_timeout: Duration,
     #[cfg(feature = "postgres-tls")]
     pub(super) tls: tokio_postgres_rustls::MakeRustlsConnect,
@@ -26,7 +28,16 @@ pub(super) type Open = (Client, JoinHandle<()>);
 
 impl Address {
     /// Connects and prepares the session. Called on the engine's runtime.
+    ///
+    /// The limit is for all of it: that of the client library is for the connection alone, and a server that takes one and says nothing
+    /// would be waited for without end.
     pub(super) async fn open(self, signals: Option<Arc<Signals>>) -> Result<Open, EngineError> {
+        let limit = self.connect_timeout;
+        let opened = tokio::time::timeout(limit, self.establish(signals)).await;
+        opened.unwrap_or_else(|_| Err(EngineError::Unavailable("no connection in time".into())))
+    }
+
+    async fn establish(self, signals: Option<Arc<Signals>>) -> Result<Open, EngineError> {
         #[cfg(feature = "postgres-tls")]
         let connected = self.config.connect(self.tls.clone()).await;
         #[cfg(not(feature = "postgres-tls"))]

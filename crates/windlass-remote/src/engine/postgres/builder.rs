@@ -9,6 +9,12 @@ use std::fmt;
 use std::time::Duration;
 use tokio_postgres::Config;
 
+/// After so long without traffic a connection is probed, so often, and given up after so many probes without an answer; unless the address
+/// says otherwise.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+
 /// Settings of a [`PostgresEngine`].
 ///
 /// Passwords in the address are not shown by `Debug` and are in no error message.
@@ -107,14 +113,28 @@ impl PostgresEngineBuilder {
             config.application_name("windlass");
         }
         config.connect_timeout(self.connect_timeout);
+        // A connection that was cut in silence is noticed soon, also one on which nothing is sent: notices are waited for on it.
+        if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+            config.keepalives_idle(KEEPALIVE_IDLE);
+        }
+        if config.get_keepalives_interval().is_none() {
+            config.keepalives_interval(KEEPALIVE_INTERVAL);
+        }
+        if config.get_keepalives_retries().is_none() {
+            config.keepalives_retries(KEEPALIVE_RETRIES);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(self.call_timeout);
+        }
         let address = Address {
             #[cfg(feature = "postgres-tls")]
             tls: super::tls::connector(self.root_certificate.as_deref())?,
             config,
+            connect_timeout: self.connect_timeout,
             call_timeout: self.call_timeout,
         };
         let schema = format!("\"{}\"", self.schema);
-        let pool = Pool::new(address, self.connect_timeout, schema, self.poll)?;
+        let pool = Pool::new(address, schema, self.poll)?;
         Ok(PostgresEngine::new(pool))
     }
 

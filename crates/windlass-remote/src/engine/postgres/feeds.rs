@@ -126,28 +126,51 @@ impl Tasks {
 
 impl TaskFeed for Tasks {
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError> {
+        let until = Instant::now() + request.wait;
+        loop {
+            let (fetched, more) = self.take(request, until)?;
+            let found = fetched.paused || !fetched.deliveries.is_empty();
+            if found || !more || Instant::now() >= until {
+                return Ok(fetched);
+            }
+        }
+    }
+}
+
+impl Tasks {
+    /// Starts tasks, or waits for some. Returns also whether there may be more behind tasks that could not start.
+    fn take(
+        &mut self,
+        request: &FetchRequest,
+        until: Instant,
+    ) -> Result<(Fetched, bool), EngineError> {
         let count = i32::try_from(request.count).unwrap_or(i32::MAX);
         let order = request.first.first_of_all();
         let levels: Vec<i16> = order.iter().map(|p| p.level() as i16).collect();
         let from = self.from(&levels);
         let rows = self.line.next(
-            Instant::now() + request.wait,
+            until,
             "take",
             &[&self.queue, &self.worker, &count, &levels, &from],
         )?;
         let Some(first) = rows.first() else {
-            return Ok(Fetched::default());
+            return Ok((Fetched::default(), false));
         };
         // There may be more, or the queue may go on, without a notice.
         self.line.seen = None;
         if read(first, "paused")? {
-            return Ok(Fetched {
+            let paused = Fetched {
                 deliveries: Vec::new(),
                 paused: true,
-            });
+            };
+            return Ok((paused, false));
         }
-        let mut started = Vec::with_capacity(rows.len());
+        let (mut started, mut more) = (Vec::with_capacity(rows.len()), false);
         for row in &rows {
+            if read::<&str>(row, "o_id")?.is_empty() {
+                more = true;
+                continue;
+            }
             let level: i16 = read(row, "o_level")?;
             let place = levels.iter().position(|other| *other == level);
             let at: i64 = read(row, "o_pos")?;
@@ -157,10 +180,11 @@ impl TaskFeed for Tasks {
             started.push(((place, at), records::delivery(row)?));
         }
         started.sort_by_key(|(place, _)| *place);
-        Ok(Fetched {
+        let fetched = Fetched {
             deliveries: started.into_iter().map(|(_, delivery)| delivery).collect(),
             paused: false,
-        })
+        };
+        Ok((fetched, more))
     }
 }
 

@@ -19,7 +19,6 @@ const MAX_IDLE: usize = 16;
 
 pub(super) struct Pool {
     pub(super) address: Address,
-    pub(super) connect_timeout: Duration,
     /// Quoted, so that it stands in statements as it is.
     pub(super) schema: String,
     /// How often to look without a notice; `None` if notices are used.
@@ -36,7 +35,6 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(
         address: Address,
-        connect_timeout: Duration,
         schema: String,
         poll: Option<Duration>,
     ) -> Result<Self, EngineError> {
@@ -48,7 +46,6 @@ impl Pool {
             .map_err(|error| EngineError::Unavailable(format!("no thread: {error}")))?;
         Ok(Self {
             address,
-            connect_timeout,
             schema,
             poll,
             runtime: Some(runtime),
@@ -81,7 +78,8 @@ impl Pool {
 
     /// Makes a connection.
     pub(super) fn connect(&self) -> Result<Session, EngineError> {
-        let until = Instant::now() + self.connect_timeout;
+        // The attempt ends by itself; this limit is for a runtime that has no time for it.
+        let until = Instant::now() + 2 * self.address.connect_timeout;
         let runtime = self.runtime.as_ref().ok_or_else(too_late)?;
         let opening = runtime.spawn(self.address.clone().open(None));
         match wait_for(opening, until) {
@@ -119,19 +117,23 @@ impl Pool {
         if known().contains(queue) {
             return Ok(());
         }
-        let mut session = match self.idle_session() {
-            Some(session) => session,
-            None => {
-                let runtime = self.runtime.as_ref().ok_or_else(too_late)?;
-                let opening = runtime.spawn(self.address.clone().open(None));
-                let opened = opening.await.map_err(|_| too_late())?;
-                Session::new(opened?.0)
-            }
-        };
-        session
-            .call(&self.schema, "ensure_queue", &[&queue.as_str()])
-            .await?;
-        self.give_back(session);
+        // On the engine's runtime: that of the caller may have no timers.
+        let runtime = self.runtime.as_ref().ok_or_else(too_late)?;
+        let (address, idle) = (self.address.clone(), self.idle_session());
+        let (schema, name) = (self.schema.clone(), queue.clone());
+        let ensuring = runtime.spawn(async move {
+            let limit = address.call_timeout;
+            let mut session = match idle {
+                Some(session) => session,
+                None => Session::new(address.open(None).await?.0),
+            };
+            let parameters: [Parameter<'_>; 1] = [&name.as_str()];
+            let call = session.call(&schema, "ensure_queue", &parameters);
+            let called = tokio::time::timeout(limit, call).await;
+            called.map_err(|_| too_late())??;
+            Ok::<_, EngineError>(session)
+        });
+        self.give_back(ensuring.await.map_err(|_| too_late())??);
         known().insert(queue.clone());
         Ok(())
     }

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use tokio_postgres::{Client, Error, GenericClient};
 
 /// The version that this build makes and needs. A change to a table or a function is a new one, with a step in [`STEPS`].
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// What a new version does to the tables of the one before; the first element leads from version 1 to 2. Empty where only functions
 /// have changed: those have no data and are always made anew. A step stays as it is once it is released.
 const STEPS: [&str; VERSION as usize - 1] = [
     "",
     "ALTER TABLE task SET (fillfactor = 50, autovacuum_vacuum_cost_delay = 0);",
+    "ALTER TABLE reap ADD COLUMN spared bigint NOT NULL DEFAULT 0;",
 ];
 
 /// How long a migration may take, with the wait for another one.

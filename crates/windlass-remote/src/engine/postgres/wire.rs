@@ -1,6 +1,7 @@
 //! The connection on which notices come and go.
 
 use super::address::Address;
+use super::session::Parameter;
 use super::signals::Signals;
 use crate::pace::Backoff;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ impl Line {
                 .await;
             if let Ok((client, driven)) = opened {
                 let listen = format!("LISTEN \"{}\"", self.channel);
-                if client.batch_execute(&listen).await.is_ok() {
+                if self.in_time(client.batch_execute(&listen)).await.is_some() {
                     backoff.reset();
                     self.signals.deliver_all();
                     if let After::End = self.serve(&client, driven).await {
@@ -77,9 +78,19 @@ impl Line {
         }
     }
 
+    /// Waits for an answer no longer than a call may take; `None` if it is an error or does not come. A connection that was cut in silence
+    /// would be waited for without end, and nobody would be told anything.
+    async fn in_time<R>(
+        &self,
+        answer: impl Future<Output = Result<R, tokio_postgres::Error>>,
+    ) -> Option<R> {
+        let limit = self.address.call_timeout;
+        tokio::time::timeout(limit, answer).await.ok()?.ok()
+    }
+
     async fn serve(&mut self, client: &Client, mut driven: tokio::task::JoinHandle<()>) -> After {
         const NOTIFY: &str = "SELECT pg_notify($1, topic) FROM unnest($2::text[]) AS topic";
-        let Ok(notify) = client.prepare(NOTIFY).await else {
+        let Some(notify) = self.in_time(client.prepare(NOTIFY)).await else {
             return After::Reconnect;
         };
         loop {
@@ -95,8 +106,9 @@ impl Line {
             }
             topics.sort_unstable();
             topics.dedup();
-            let told = client.query(&notify, &[&self.channel, &topics]).await;
-            if told.is_err() {
+            let parameters: [Parameter<'_>; 2] = [&self.channel, &topics];
+            let told = self.in_time(client.query(&notify, &parameters)).await;
+            if told.is_none() {
                 return After::Reconnect;
             }
         }

@@ -248,15 +248,41 @@ impl Pool {
         &self,
         call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
     ) -> Result<R, EngineError> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        let mut connection = match idle {
+        let connection = match self.idle_connection() {
             Some(connection) => connection,
             None => self.connect(self.call_timeout)?,
         };
+        self.call_on(connection, call)
+            .map_err(|error| classify(&error))
+    }
+
+    /// Makes a call that may be made twice. A connection that has waited may be dead since the server was restarted, which only its next call
+    /// notices; then the call is made on a fresh one.
+    pub(super) fn call_again<R>(
+        &self,
+        mut call: impl FnMut(&mut Connection) -> redis::RedisResult<R>,
+    ) -> Result<R, EngineError> {
+        if let Some(connection) = self.idle_connection() {
+            match self.call_on(connection, &mut call) {
+                // One that did not answer in time is not asked for as long once more.
+                Err(error) if error.is_io_error() && !error.is_timeout() => {}
+                answer => return answer.map_err(|error| classify(&error)),
+            }
+        }
+        self.call_on(self.connect(self.call_timeout)?, call)
+            .map_err(|error| classify(&error))
+    }
+
+    fn idle_connection(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop()
+    }
+
+    fn call_on<R>(
+        &self,
+        mut connection: Connection,
+        call: impl FnOnce(&mut Connection) -> redis::RedisResult<R>,
+    ) -> redis::RedisResult<R> {
         let answer = call(&mut connection);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         match &answer {
@@ -266,7 +292,7 @@ impl Pool {
             _ => {}
         }
         drop(idle);
-        answer.map_err(|error| classify(&error))
+        answer
     }
 }
 

@@ -147,11 +147,24 @@ impl RedisEngine {
         Ok(answer)
     }
 
+    /// Runs a script that does no more if it runs twice.
+    fn run_again<R: FromRedisValue>(
+        &self,
+        script: &Script,
+        queue: &QueueName,
+        arguments: impl FnOnce(&mut ScriptInvocation<'_>),
+    ) -> Result<R, EngineError> {
+        let mut invocation = script.key(format!("{}cnt", prefix(queue)));
+        arguments(&mut invocation);
+        self.0.call_again(|c| invocation.invoke(c))
+    }
+
+    /// Sends commands that do no more if they are sent twice.
     fn ask<R: FromRedisValue>(
         &self,
-        call: impl FnOnce(&mut Connection) -> RedisResult<R>,
+        call: impl FnMut(&mut Connection) -> RedisResult<R>,
     ) -> Result<R, EngineError> {
-        self.0.call(call)
+        self.0.call_again(call)
     }
 
     /// Notes a queue in the set of all queues, once in the life of this engine.
@@ -300,7 +313,7 @@ impl Engine for RedisEngine {
         ids: &[TaskId],
         mode: CancelMode,
     ) -> Result<Vec<Cancelled>, EngineError> {
-        let answers = self.run(&scripts::CANCEL, queue, |script| {
+        let answers = self.run_again(&scripts::CANCEL, queue, |script| {
             script.arg(u8::from(mode == CancelMode::Now));
             add_ids(script, ids);
         })?;
@@ -320,7 +333,7 @@ impl Engine for RedisEngine {
         watcher: Option<&str>,
     ) -> Result<Vec<Option<TaskRecord>>, EngineError> {
         let records: Vec<HashMap<String, Vec<u8>>> =
-            self.run(&scripts::LOOK_UP, queue, |script| {
+            self.run_again(&scripts::LOOK_UP, queue, |script| {
                 script.arg(watcher.unwrap_or_default());
                 add_ids(script, ids);
             })?;
@@ -373,7 +386,7 @@ impl Engine for RedisEngine {
         queue: &QueueName,
         id: &TaskId,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        self.run(&scripts::LAST_CHECKPOINT, queue, |script| {
+        self.run_again(&scripts::LAST_CHECKPOINT, queue, |script| {
             script.arg(id.as_str());
         })
     }
@@ -500,7 +513,7 @@ impl Engine for RedisEngine {
         for name in names {
             let key = format!("{prefix}s:{name}");
             let fields: HashMap<String, Vec<u8>> =
-                self.ask(|c| redis::cmd("HGETALL").arg(key).query(c))?;
+                self.ask(|c| redis::cmd("HGETALL").arg(&key).query(c))?;
             schedules.extend(schedule_record(name, &fields));
         }
         Ok(schedules)
@@ -564,7 +577,7 @@ impl Engine for RedisEngine {
     }
 
     fn backlog(&self, queue: &QueueName) -> Result<Vec<Backlog>, EngineError> {
-        let levels: Vec<String> = self.run(&scripts::BACKLOG, queue, |_| {})?;
+        let levels: Vec<String> = self.run_again(&scripts::BACKLOG, queue, |_| {})?;
         let level = |pair: &[String]| Backlog {
             ready: pair[0].parse().unwrap_or(0),
             oldest: pair[1].parse().ok().map(Duration::from_millis),
@@ -599,7 +612,7 @@ impl Engine for RedisEngine {
     fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueStatus, EngineError> {
         self.note(queue)?;
         let flag = |flag: Option<bool>| flag.map_or("", |on| if on { "1" } else { "0" });
-        let answer: Vec<String> = self.run(&scripts::CONFIGURE, queue, |script| {
+        let answer: Vec<String> = self.run_again(&scripts::CONFIGURE, queue, |script| {
             script.arg(flag(patch.paused)).arg(flag(patch.closed));
             script.arg(match patch.capacity {
                 None => String::new(),
@@ -618,7 +631,7 @@ impl Engine for RedisEngine {
     }
 
     fn limit(&self, queue: &QueueName, name: &str, limit: TypeLimit) -> Result<(), EngineError> {
-        self.run(&scripts::LIMIT, queue, |script| {
+        self.run_again(&scripts::LIMIT, queue, |script| {
             script.arg(name).arg(
                 limit
                     .concurrency
@@ -644,7 +657,7 @@ impl Engine for RedisEngine {
             EngineError::Protocol(format!("{after:?} is not where a page of Redis begins"))
         })?;
         let letters: String = states.iter().map(|state| state.code()).collect();
-        let found: Vec<String> = self.run(&scripts::LIST, queue, |script| {
+        let found: Vec<String> = self.run_again(&scripts::LIST, queue, |script| {
             script.arg(place).arg(count.clamp(1, MAX_PAGE)).arg(letters);
         })?;
         let (next, ids) = found.split_first().ok_or_else(|| unexpected("page"))?;
@@ -668,7 +681,7 @@ impl Engine for RedisEngine {
         }
         let ids: Vec<String> = self.ask(|c| {
             redis::cmd("ZREVRANGE")
-                .arg(key)
+                .arg(&key)
                 .arg(skip)
                 .arg(last)
                 .query(c)

@@ -13,7 +13,7 @@ use crate::options::Priority;
 use redis::streams::StreamReadReply;
 use redis::{Connection, FromRedisValue, Value};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A connection that is made when it is needed, and given up after an error.
 pub(super) struct Line {
@@ -82,12 +82,21 @@ pub(super) struct Tasks {
     pub(super) worker: String,
     /// The name of this way, a new one with each connection: what the server has promised to another one does not count for it.
     pub(super) feed: String,
+    /// Its names on connections that are lost: the server may not know that they are, and still send tasks there.
+    pub(super) lost: Vec<String>,
     /// For how many tasks the server may still send messages.
     pub(super) granted: usize,
     /// Entries that the server has read for this worker and that it has to start.
     pub(super) entries: Vec<Entry>,
     /// Nothing came for a while: look whether there is something.
     pub(super) look: bool,
+}
+
+/// What one run of the script that starts tasks has brought.
+struct Taken {
+    fetched: Fetched,
+    /// There may be more tasks, behind others that could not start.
+    more: bool,
 }
 
 /// What was read from a stream: its level, its id there, the id of the task.
@@ -100,6 +109,7 @@ impl Tasks {
             prefix,
             worker: worker.into(),
             feed: String::new(),
+            lost: Vec::new(),
             granted: 0,
             entries: Vec::new(),
             look: false,
@@ -108,7 +118,11 @@ impl Tasks {
 
     fn connect(&mut self) -> Result<(), EngineError> {
         if !self.line.is_open() {
-            self.feed = format!("{}:{}", TaskId::random(), self.worker);
+            let feed = format!("{}:{}", TaskId::random(), self.worker);
+            let lost = std::mem::replace(&mut self.feed, feed);
+            if !lost.is_empty() {
+                self.lost.push(lost);
+            }
             (self.granted, self.look) = (0, false);
             // What is left of the last connection is not started, or its lease ends.
             self.entries.clear();
@@ -119,8 +133,8 @@ impl Tasks {
 
     /// Starts tasks, `count` in all, and returns them after those that were on their way already. An error after a first answer is
     /// met again by the next call: the connection is closed.
-    fn take(&mut self, mut count: usize, first: Priority) -> Result<Fetched, EngineError> {
-        let mut fetched = self.call(count, first)?;
+    fn take(&mut self, mut count: usize, first: Priority) -> Result<Taken, EngineError> {
+        let Taken { mut fetched, more } = self.call(count, first)?;
         loop {
             let mut earlier = Vec::new();
             while let Some(message) = self.line.read_message() {
@@ -131,36 +145,44 @@ impl Tasks {
             }
             fetched.add_before(earlier);
             if self.entries.is_empty() {
-                return Ok(fetched);
+                return Ok(Taken { fetched, more });
             }
             count = self.entries.len();
             match self.call(count, first) {
-                Ok(started) => fetched.add_before(started.deliveries),
-                Err(_) => return Ok(fetched),
+                Ok(started) => fetched.add_before(started.fetched.deliveries),
+                Err(_) => return Ok(Taken { fetched, more }),
             }
         }
     }
 
     /// Runs the script that starts tasks: those of the entries, or others if there are none.
-    fn call(&mut self, count: usize, first: Priority) -> Result<Fetched, EngineError> {
+    fn call(&mut self, count: usize, first: Priority) -> Result<Taken, EngineError> {
         let mut script = scripts::TAKE.key(format!("{}cnt", self.prefix));
         script.arg(&self.worker).arg(&self.feed);
         script.arg(self.granted).arg(count);
         for priority in first.first_of_all() {
             script.arg(priority.level());
         }
+        script.arg(self.lost.join("\n"));
         for entry in std::mem::take(&mut self.entries) {
             script.arg(&entry);
         }
         let values: Vec<Vec<u8>> = self.line.call(|c| script.invoke(c))?;
-        let Some((waits_for, deliveries)) = values.split_first() else {
+        self.lost.clear();
+        let [waits_for, count, values @ ..] = values.as_slice() else {
             return Err(unexpected("tasks"));
         };
-        let granted = number(waits_for);
-        self.granted = granted.unwrap_or(0) as usize;
-        Ok(Fetched {
-            deliveries: deliveries.chunks(DELIVERY).filter_map(delivery).collect(),
-            paused: granted.is_none(),
+        let count = number(count).ok_or_else(|| unexpected("tasks"))? as usize;
+        let parts = values.split_at_checked(count.saturating_mul(DELIVERY));
+        let (started, rest) = parts.ok_or_else(|| unexpected("tasks"))?;
+        self.granted = number(waits_for).unwrap_or(0) as usize;
+        self.entries = entries(rest);
+        Ok(Taken {
+            fetched: Fetched {
+                deliveries: started.chunks(DELIVERY).filter_map(delivery).collect(),
+                paused: waits_for == b"p",
+            },
+            more: waits_for == b"m",
         })
     }
 
@@ -171,6 +193,9 @@ impl Tasks {
         if let Some(given) = &given {
             let count = given.deliveries.len() + given.entries.len();
             self.granted = self.granted.saturating_sub(count);
+            if given.is_last {
+                self.granted = 0;
+            }
         }
         Ok(given)
     }
@@ -193,6 +218,16 @@ impl Fetched {
 struct Given {
     deliveries: Vec<Delivery>,
     entries: Vec<Entry>,
+    /// The server sends no further message before it is asked.
+    is_last: bool,
+}
+
+/// Reads entries, each of them three values.
+fn entries<V: AsRef<[u8]>>(values: &[V]) -> Vec<Entry> {
+    let entries = values.chunks_exact(3);
+    entries
+        .map(|entry| [0, 1, 2].map(|at| entry[at].as_ref().to_vec()))
+        .collect()
 }
 
 impl Given {
@@ -203,15 +238,14 @@ impl Given {
     fn try_read(message: &[u8]) -> Option<Self> {
         let strings = packed::strings(message)?;
         let (count, values) = strings.split_first()?;
-        let count = usize::try_from(number(count)?).ok()?;
-        let (started, entries) = values.split_at_checked(count.checked_mul(DELIVERY)?)?;
+        let last = count.strip_suffix(b".");
+        let count = usize::try_from(number(last.unwrap_or(count))?).ok()?;
+        let (started, rest) = values.split_at_checked(count.checked_mul(DELIVERY)?)?;
         let values: Vec<Vec<u8>> = started.iter().map(|value| value.to_vec()).collect();
-        let entries = entries.chunks_exact(3);
         Some(Self {
             deliveries: values.chunks(DELIVERY).filter_map(delivery).collect(),
-            entries: entries
-                .map(|entry| [0, 1, 2].map(|at| entry[at].to_vec()))
-                .collect(),
+            entries: entries(rest),
+            is_last: last.is_some(),
         })
     }
 }
@@ -229,12 +263,22 @@ impl TaskFeed for Tasks {
     fn fetch(&mut self, request: &FetchRequest) -> Result<Fetched, EngineError> {
         self.connect()?;
         let FetchRequest { count, first, .. } = *request;
+        let until = Instant::now() + request.wait;
         // What the server may send is renewed when half of it is used up, so that a single task needs no call for the next one.
         if self.look || 2 * self.granted < count {
             self.look = false;
-            let fetched = self.take(count, first)?;
-            if fetched.paused || !fetched.deliveries.is_empty() {
-                return Ok(fetched);
+            loop {
+                let Taken { fetched, more } = self.take(count, first)?;
+                if fetched.paused || !fetched.deliveries.is_empty() {
+                    return Ok(fetched);
+                }
+                if !more {
+                    break;
+                }
+                if Instant::now() >= until {
+                    self.look = true;
+                    return Ok(Fetched::default());
+                }
             }
         }
         let Some(given) = self.next_message(request.wait)? else {
@@ -252,7 +296,11 @@ impl TaskFeed for Tasks {
         // There are tasks that somebody has to start: those of the entries, which are older than what came with them, or any.
         let room = count - started.deliveries.len().min(count);
         match self.take(room, first) {
-            Ok(mut older) => {
+            Ok(Taken {
+                fetched: mut older,
+                more,
+            }) => {
+                self.look |= more;
                 older.deliveries.extend(started.deliveries);
                 older.paused &= older.deliveries.is_empty();
                 Ok(older)
@@ -265,7 +313,7 @@ impl TaskFeed for Tasks {
     fn close(&mut self) -> Result<Vec<Delivery>, EngineError> {
         let mut deliveries = Vec::new();
         if self.line.is_open() && self.granted > 0 {
-            deliveries = self.take(0, Priority::Normal)?.deliveries;
+            deliveries = self.take(0, Priority::Normal)?.fetched.deliveries;
         }
         self.line.close();
         Ok(deliveries)

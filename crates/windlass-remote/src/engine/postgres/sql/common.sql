@@ -20,7 +20,7 @@ BEGIN
 END
 $$;
 
--- Gives parked tasks of a type another try, as many as may run. The row of the limit is locked: whoever parks a task has it
+-- Gives parked tasks of a type another try, as many as may run; those that have waited too long will not, and are failed by a tick. The row of the limit is locked: whoever parks a task has it
 -- locked too, so no task is parked while the end that it waits for goes by unseen.
 CREATE FUNCTION unpark(s queue, _names text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,6 +37,7 @@ BEGIN
     END IF;
     CONTINUE WHEN room <= 0;
     freed := ARRAY(SELECT id FROM task WHERE qid = s.qid AND name = l.name AND state = 'r' AND parked
+        AND (start_by IS NULL OR start_by >= now_ms())
       ORDER BY pos LIMIT room FOR UPDATE SKIP LOCKED);
     CONTINUE WHEN cardinality(freed) = 0;
     UPDATE task SET parked = false WHERE qid = s.qid AND id = ANY (freed);
@@ -134,7 +135,8 @@ BEGIN
       failures = k.failures + (u.kind = 'r')::integer,
       deaths = k.deaths + (u.kind = 'l')::integer,
       failure = CASE WHEN u.kind = 'r' THEN u.data ELSE k.failure END,
-      unknown_since = CASE WHEN u.kind = 'u' THEN coalesce(k.unknown_since, t) ELSE k.unknown_since END
+      -- After a failed attempt the type is known: it ran.
+      unknown_since = CASE u.kind WHEN 'u' THEN coalesce(k.unknown_since, t) WHEN 'r' THEN NULL ELSE k.unknown_since END
     FROM unnest(_ids, _kinds, _data, _delays) AS u (id, kind, data, delay)
     WHERE k.qid = s.qid AND k.id = ANY (_ids) AND k.id = u.id
     RETURNING k.name, k.state, k.due, u.kind

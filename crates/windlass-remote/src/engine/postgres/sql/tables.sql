@@ -8,8 +8,9 @@ CREATE TABLE queue (
   capacity bigint
 );
 
--- When somebody last looked for lost deliveries; a table of its own, since queue rows are read by every call.
-CREATE TABLE reap (qid integer PRIMARY KEY, at bigint NOT NULL);
+-- When somebody last looked for lost deliveries, and until when none counts as lost; a table of its own, since queue rows are read by every
+-- call.
+CREATE TABLE reap (qid integer PRIMARY KEY, at bigint NOT NULL, spared bigint NOT NULL DEFAULT 0);
 
 -- The order of ready tasks, and of dead letters.
 CREATE SEQUENCE pos;

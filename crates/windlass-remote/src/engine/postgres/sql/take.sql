@@ -1,5 +1,6 @@
 -- Starts tasks for a worker. The lock makes `configure` wait for starts under way: once a queue is paused, nothing starts.
--- One row with `paused` and nothing else stands for a paused queue.
+-- One row with `paused` and nothing else stands for a paused queue. A row without an id says that there may be more, behind tasks whose
+-- types may not start.
 -- The index of ready tasks begins with entries of tasks that were started and not vacuumed yet. `_from`, a place for each level, skips
 -- them. A task that became ready before it (its submission was committed late, or it was parked) is found by a call with places of 0, which
 -- is made now and then, or here if there is room left.
@@ -18,6 +19,8 @@ DECLARE
   levels integer := cardinality(_levels);
   lv smallint;
   first bigint;
+  has_more boolean;
+  any_more boolean := false;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtextextended(_q, 2));
   SELECT * INTO s FROM queue WHERE name = _q;
@@ -34,7 +37,8 @@ BEGIN
   IF s.limited THEN
     FOREACH lv IN ARRAY _levels LOOP
       EXIT WHEN want <= 0;
-      picked := admit(s, lv, want, t);
+      SELECT a.picked, a.more INTO picked, has_more FROM admit(s, lv, want, t) AS a;
+      any_more := any_more OR has_more;
       CONTINUE WHEN cardinality(picked) = 0;
       want := want - cardinality(picked);
       RETURN QUERY UPDATE task SET state = 'x', fence = fence + 1, worker = _worker, renewed = t, paid = false
@@ -62,25 +66,33 @@ BEGIN
                   coalesce(t - unknown_since, 0);
     END LOOP;
   END IF;
+  IF any_more AND want > 0 THEN
+    RETURN QUERY SELECT false, 0::smallint, 0::bigint, '', 0::bigint, '', 0, ''::bytea, '', 0, 0, 0::bigint;
+  END IF;
   IF want < _count THEN
     INSERT INTO tally (qid, ready, running) VALUES (s.qid, want - _count, _count - want);
   END IF;
 END
 $$;
 
--- Chooses tasks one by one in a queue that has limits. One whose type may not start is parked, or has a start reserved.
-CREATE FUNCTION admit(s queue, _level smallint, _count integer, _now bigint) RETURNS text[] LANGUAGE plpgsql AS $$
+-- Chooses tasks one by one in a queue that has limits. One whose type may not start is parked, or has a start reserved. `more`
+-- says that the call has seen as many as it may and has not found enough.
+CREATE FUNCTION admit(s queue, _level smallint, _count integer, _now bigint, OUT picked text[], OUT more boolean)
+LANGUAGE plpgsql AS $$
 DECLARE
+  most integer := least(greatest(20 * _count, 200), 1000);
+  seen integer := 0;
   k record;
   l type_limit;
   first_us bigint;
   have bigint;
-  picked text[] := '{}';
 BEGIN
+  picked := '{}';
   FOR k IN SELECT id, name, paid FROM task
     WHERE qid = s.qid AND level = _level AND state = 'r' AND NOT parked AND (start_by IS NULL OR start_by >= _now)
-    ORDER BY pos LIMIT 20 * _count FOR UPDATE SKIP LOCKED
+    ORDER BY pos LIMIT most FOR UPDATE SKIP LOCKED
   LOOP
+    seen := seen + 1;
     SELECT * INTO l FROM type_limit WHERE qid = s.qid AND name = k.name;
     IF l.interval_us IS NOT NULL AND NOT k.paid THEN
       -- As numeric, and cut: a long interval, times the burst or added again and again, is more than 64 bits hold.
@@ -106,6 +118,6 @@ BEGIN
     picked := picked || k.id;
     EXIT WHEN cardinality(picked) >= _count;
   END LOOP;
-  RETURN picked;
+  more := seen >= most AND cardinality(picked) < _count;
 END
 $$;

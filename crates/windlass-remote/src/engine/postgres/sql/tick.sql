@@ -5,6 +5,7 @@ CREATE FUNCTION tick(
 ) LANGUAGE plpgsql {settings} AS $$
 DECLARE
   s queue;
+  r reap;
   ids text[];
 BEGIN
   now := now_ms();
@@ -19,11 +20,15 @@ BEGIN
     told := told || ('t' || _q);
   END IF;
   -- One worker looks for all, a few times in a lease.
-  PERFORM FROM reap WHERE qid = s.qid AND at <= now - least(greatest(least(_lease, _silence) / 8, 1), 1000)
+  SELECT * INTO r FROM reap WHERE qid = s.qid AND at <= now - least(greatest(least(_lease, _silence) / 8, 1), 1000)
     FOR UPDATE SKIP LOCKED;
   IF FOUND THEN
-    UPDATE reap SET at = now WHERE qid = s.qid;
-    told := told || reap(s, now, _lease, _silence);
+    -- Nobody could reach the server for a while, so no worker could give a sign of life. Each has as long as usual to give one now: the
+    -- first that is back would take the tasks of all others. A new queue has no last time.
+    IF r.at > 0 AND now - r.at > greatest(_silence, 1000) THEN r.spared := now + _silence; END IF;
+    UPDATE reap SET at = now, spared = r.spared WHERE qid = s.qid;
+    IF now >= r.spared THEN told := told || lose_silent(s, now, _lease, _silence); END IF;
+    told := told || tidy(s, now);
   END IF;
   SELECT least((SELECT min(due) FROM task WHERE qid = s.qid AND state = 's'),
                (SELECT min(next) FROM schedule WHERE qid = s.qid AND next IS NOT NULL)) INTO next_due;
@@ -32,13 +37,12 @@ BEGIN
 END
 $$;
 
--- Takes deliveries from workers that vanished, fails what has waited too long, and tidies up.
-CREATE FUNCTION reap(s queue, _now bigint, _lease bigint, _silence bigint) RETURNS text[] LANGUAGE plpgsql AS $$
+-- Takes deliveries from workers that vanished.
+CREATE FUNCTION lose_silent(s queue, _now bigint, _lease bigint, _silence bigint) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   told text[];
   silent text[];
   ids text[];
-  n integer;
 BEGIN
   silent := ARRAY(SELECT id FROM worker WHERE qid = s.qid AND seen < _now - _silence);
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'x' AND (renewed <= _now - _lease OR worker = ANY (silent))
@@ -47,6 +51,18 @@ BEGIN
   -- A silent worker is forgotten when nothing of it is left.
   DELETE FROM worker AS w WHERE w.qid = s.qid AND w.id = ANY (silent) AND w.seen < _now - _silence
     AND NOT EXISTS (SELECT FROM task AS k WHERE k.qid = s.qid AND k.state = 'x' AND k.worker = w.id);
+  RETURN told;
+END
+$$;
+
+-- Fails what has waited too long, and forgets what is old. Each step has a bound: a call that takes too long is undone, and so would be the
+-- next one.
+CREATE FUNCTION tidy(s queue, _now bigint) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  told text[];
+  ids text[];
+  n integer;
+BEGIN
   ids := ARRAY(SELECT id FROM task WHERE qid = s.qid AND state = 'r' AND start_by IS NOT NULL AND start_by < _now
     LIMIT 1000 FOR UPDATE SKIP LOCKED);
   n := cardinality(ids);
@@ -62,8 +78,11 @@ BEGIN
     ORDER BY expires LIMIT 10000 FOR UPDATE SKIP LOCKED));
   DELETE FROM task WHERE qid = s.qid AND id = ANY (ARRAY(
     SELECT id FROM task WHERE qid = s.qid AND state = 'b' ORDER BY pos DESC OFFSET 10000 LIMIT 1000));
-  DELETE FROM reply WHERE at < _now - 900000;
-  WITH old AS (DELETE FROM tally WHERE qid = s.qid RETURNING *)
+  DELETE FROM reply WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM reply WHERE at < _now - 900000 ORDER BY at LIMIT 10000 FOR UPDATE SKIP LOCKED));
+  WITH old AS (
+    DELETE FROM tally WHERE ctid = ANY (ARRAY(SELECT ctid FROM tally WHERE qid = s.qid LIMIT 10000)) RETURNING *
+  )
   INSERT INTO tally
   SELECT s.qid, sum(scheduled), sum(ready), sum(running), sum(submitted), sum(refused), sum(done), sum(failed),
          sum(cancelled), sum(dead), sum(retried), sum(redelivered), sum(stale)

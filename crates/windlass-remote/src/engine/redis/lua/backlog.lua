@@ -1,6 +1,6 @@
 -- Returns two texts for each level: how many entries wait, and how many milliseconds ago the first task among them became ready; ''
--- if there is none. Whoever acknowledges an entry deletes it, so those that were handed out and still are in the stream are the
--- pending ones, and the others come after the last of these.
+-- if there is none. What was handed out and has no outcome is pending and not counted. Entries with an outcome are cut off in whole blocks, so up to a block
+-- of them may still be in the stream, and counted; the age is that of a task that is ready.
 local LOOKED_AT = 100
 local out = {}
 for level, stream in ipairs(STREAMS) do

@@ -260,16 +260,24 @@ end
 
 local function one_more(number) return number == '0' and '1' or string.format('%.0f', tonumber(number) + 1) end
 
--- Gives parked tasks of a type another try, as many as may run.
+local function waited_too_long(task) return task.kind.queue > 0 and now - tonumber(task.rs) > task.kind.queue end
+
+-- Gives parked tasks of a type another try, as many as may run. One that was cancelled or has waited too long will not run, and takes
+-- nobody's place. A tick goes on where the bound on those ends the search.
 local function unpark(name)
   local most = tonumber(redis.call('HGET', P .. 'lim:' .. name, 'c') or '')
   local room = 200
-  if most then room = most - tonumber(redis.call('HGET', P .. 'run', name) or 0) end
-  for _ = 1, math.min(room, 200) do
+  if most then room = math.min(room, most - tonumber(redis.call('HGET', P .. 'run', name) or 0)) end
+  for _ = 1, 1000 do
+    if room <= 0 then break end
     local id = redis.call('LPOP', P .. 'park:' .. name)
     if not id then break end
     local task = read(id)
-    if task and task.s == 'r' then add_ready(task.kind.stream, id) end
+    if task and task.s == 'r' then
+      -- Whoever takes a task that has waited too long gives it its outcome.
+      add_ready(task.kind.stream, id)
+      if not waited_too_long(task) then room = room - 1 end
+    end
   end
 end
 

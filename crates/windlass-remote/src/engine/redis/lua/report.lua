@@ -60,6 +60,8 @@ for at = 1, #ARGV, 6 do
       count('retried', 1)
       task.f = one_more(task.f)
       keep(task, 'x', data)
+      -- It ran, so its type is known: a worker that does not know it begins to count anew.
+      task.us = '0'
     elseif kind == 'u' and task.us == '0' then
       task.us = NOW
     end

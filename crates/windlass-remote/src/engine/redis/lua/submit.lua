@@ -51,22 +51,29 @@ local function name_of(description)
   return name
 end
 
+-- A server closes a connection on which it has more than 32 MiB of messages to send. So a message has no more payload than this, or one; and
+-- a feed that was sent more than a little is told that it is no longer in `wait`: it has read all when it asks again.
+local MOST_BYTES, LITTLE = 4194304, 65536
+
 -- Starts ready tasks for a feed that waits: those from the place `from`, `most` of them. They are read for its worker as it would do that
--- itself, so what comes may be older: a feed gets such entries as they are, and starts them. Returns how many it was given.
+-- itself, so what comes may be older: a feed gets such entries as they are, and starts them, and so those that a message has no place for.
+-- Returns how many it was given, and whether it gets no more.
 local function hand_over(feed, from, most)
   local worker, levels = match(feed, ':(.*)$'), {}
   for at = from, from + most - 1 do
     local level = sub(ARGV[ready[at] + 1], 1, 1)
     levels[level] = (levels[level] or 0) + 1
   end
-  local message, others, given = { '' }, {}, 0
+  local message, others, given, bytes = { '' }, {}, 0, 0
   for level, n in pairs(levels) do
     local got = grouped('XREADGROUP', 'GROUP', 'w', worker, 'COUNT', n, 'STREAMS', P .. 'r' .. level, '>')
     for _, item in ipairs(got and got[1][2] or {}) do
       local id = item[2] and item[2][2]
       local at = id and new[id]
       given = given + 1
-      if at and not workers[id] then
+      local size = at and #ARGV[at + 2]
+      if at and not workers[id] and (bytes == 0 or bytes + size <= MOST_BYTES) then
+        bytes = bytes + size
         local description = ARGV[at + 1]
         workers[id] = worker
         count_running(name_of(description), 1)
@@ -81,10 +88,11 @@ local function hand_over(feed, from, most)
       end
     end
   end
-  message[1] = string.format('%d', (#message - 1) / 4)
+  local last = bytes > LITTLE
+  message[1] = string.format(last and '%d.' or '%d', (#message - 1) / 4)
   for _, value in ipairs(others) do message[#message + 1] = value end
   push(P .. 'w:' .. feed, cmsgpack.pack(message))
-  return given
+  return given, last
 end
 
 -- Workers that wait share what is ready. A queue with limits leaves it to them: they know what to do with a task that may not start.
@@ -100,7 +108,8 @@ if ready[1] and cfg[3] ~= '1' then
       push(channel, '')
     else
       local most = math.min(share, room, #ready - from + 1)
-      room = room - hand_over(feed, from, most)
+      local given, last = hand_over(feed, from, most)
+      room = last and 0 or room - given
       from = from + most
     end
     if room > 0 then

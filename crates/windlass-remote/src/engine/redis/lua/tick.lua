@@ -1,6 +1,16 @@
 -- ARGV: lease, silence. Makes due tasks ready and takes tasks from workers that vanished, 200 of each at most.
+-- Tasks that are parked get another try if their type has room: the end that should have freed it may have gone to a task that was cancelled.
 -- Returns now, the next due time (or '', or now if there is more to do), then name, rule and time of each schedule that is due.
 local lease, silence = tonumber(ARGV[1]), tonumber(ARGV[2])
+local cfg = redis.call('HMGET', P .. 'cfg', 'limited', 'ticked', 'spared')
+-- Nobody could reach the server for a while, so no worker could give a sign of life. Each has as long as usual to give one now: the first
+-- that is back would take the tasks of all others.
+local last, spared = tonumber(cfg[2] or ''), tonumber(cfg[3] or 0)
+if last and now - last > math.max(silence, 1000) then
+  spared = now + silence
+  redis.call('HSET', P .. 'cfg', 'spared', string.format('%.0f', spared))
+end
+redis.call('HSET', P .. 'cfg', 'ticked', NOW)
 
 local due = redis.call('ZRANGEBYSCORE', P .. 'z', '-inf', now, 'LIMIT', 0, 200)
 for _, id in ipairs(due) do
@@ -45,7 +55,7 @@ local function lose_pending(level, stream, ...)
   left = left - #pending
   return left > 0
 end
-if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
+local function reap()
   for level, stream in ipairs(STREAMS) do
     lose_pending(level, stream, 'IDLE', math.max(1, lease), '-', '+', left)
   end
@@ -68,7 +78,16 @@ if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
       redis.call('HDEL', P .. 'wki', worker)
     end
   end
+end
+if redis.call('SET', P .. 'reap', '1', 'NX', 'PX', math.min(pause, 1000)) then
+  if now >= spared then reap() end
   if left == 0 then redis.call('DEL', P .. 'reap') end
+  if cfg[1] == '1' then
+    local types = redis.call('HGETALL', P .. 'run')
+    for at = 1, #types, 2 do
+      if redis.call('EXISTS', P .. 'park:' .. types[at]) == 1 then unpark(types[at]) end
+    end
+  end
 end
 
 local next_task = redis.call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')[2]
