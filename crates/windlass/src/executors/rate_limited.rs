@@ -534,6 +534,9 @@ impl<E: ExecutorService + 'static> ExecutorService for RateLimited<E> {
             (delayed, state.submitters.signal(usize::MAX))
         };
         drop(submitters);
+        for task in &delayed {
+            task.set_drop_reason(Cancellation::Drained);
+        }
         let mut tasks = self.0.executor.shutdown_now();
         tasks.extend(delayed);
         tasks

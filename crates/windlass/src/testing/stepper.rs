@@ -208,10 +208,14 @@ impl Stepper {
         for thread in running {
             thread.interrupt();
         }
+        let tasks = queued.into_iter().chain(delayed.into_values());
+        let tasks: Vec<_> = tasks.map(|queued| queued.task).collect();
+        for task in &tasks {
+            task.set_drop_reason(Cancellation::Drained);
+        }
         self.cancels.shut_down(Cancellation::Shutdown);
         self.signal_if_terminated();
-        let tasks = queued.into_iter().chain(delayed.into_values());
-        tasks.map(|queued| queued.task).collect()
+        tasks
     }
 
     pub(super) fn is_shutdown(&self) -> bool {
