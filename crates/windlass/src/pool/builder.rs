@@ -354,6 +354,7 @@ impl Builder {
         options.cancels = Arc::default();
         options.prepare = self.sources.after(options.prepare);
         options.queues_every_task = queue.sees_every_element();
+        options.has_partial_bounds = queue.has_partial_bounds();
         options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),
