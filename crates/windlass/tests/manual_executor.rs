@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use windlass::interrupt;
 use windlass::prelude::*;
-use windlass::task::TaskControl;
-use windlass::testing::{ManualExecutor, within_patience};
+use windlass::task::{Cancellation, TaskControl};
+use windlass::testing::{ManualExecutor, SeededExecutor, within_patience};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -236,4 +236,35 @@ fn a_stop_inside_of_a_task_interrupts_the_task_and_not_the_test() {
     executor.run_until_idle();
     assert!(!seen.join().unwrap(), "the interrupt is not for the task");
     assert!(interrupt::interrupted());
+}
+
+/// WL-187
+#[test]
+fn limits_are_on_the_clock_of_the_executor_wherever_a_task_is_submitted() {
+    let manual = ManualExecutor::new();
+    let late = manual
+        .task()
+        .queue_limit(SECOND)
+        .submit(|| 1)
+        .expect("it runs");
+    let early = manual
+        .task()
+        .queue_limit(3 * SECOND)
+        .submit(|| 2)
+        .expect("it runs");
+    manual.clock().advance(2 * SECOND);
+    assert_eq!(manual.run_until_idle(), 2);
+    let expired = late.join().expect_err("it expires");
+    assert_eq!(expired.cancellation(), Some(Cancellation::Expired));
+    assert_eq!(early.join().expect("it runs"), 2);
+    let seeded = SeededExecutor::new(1);
+    let late = seeded
+        .task()
+        .queue_limit(SECOND)
+        .submit(|| 1)
+        .expect("it runs");
+    seeded.clock().advance(2 * SECOND);
+    seeded.run_until_idle();
+    let expired = late.join().expect_err("it expires");
+    assert_eq!(expired.cancellation(), Some(Cancellation::Expired));
 }

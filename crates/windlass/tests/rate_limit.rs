@@ -267,3 +267,32 @@ fn what_is_delayed_is_passed_on_though_the_wrapper_is_dropped() {
     assert_eq!(delayed.join().unwrap(), 8);
     timer.close();
 }
+
+/// WL-222
+#[test]
+fn a_delayed_task_that_was_cancelled_takes_no_token() {
+    let clock = TestClock::new();
+    let timer = pool_on(&clock, 1);
+    let limited = clock.enter(|| RateLimited::delaying(DirectExecutor::new(), rate(1), timer));
+    limited.execute(|| ()).unwrap();
+    let delayed = [1, 2, 3].map(|n| limited.submit(move || n).unwrap());
+    let [first, second, third] = delayed;
+    assert!(first.cancel());
+    assert!(second.cancel());
+    assert_eq!(step(&clock), SECOND);
+    until("the third task", || third.is_done());
+    assert_eq!(third.join().unwrap(), 3);
+    assert_eq!(limited.delayed_count(), 0);
+}
+
+/// WL-222
+#[test]
+fn a_submitter_waits_for_a_token_no_longer_than_until_its_task_expires() {
+    let clock = TestClock::new();
+    let limited = clock.enter(|| RateLimited::waiting(DirectExecutor::new(), Rate::every(HOUR)));
+    limited.execute(|| ()).unwrap();
+    let task = limited.task().queue_limit(SECOND);
+    let rejected = clock.enter(|| task.submit(|| ())).unwrap_err();
+    assert_eq!(rejected.reason(), RejectionReason::TimedOut);
+    assert_eq!(limited.waiting_count(), 0);
+}

@@ -136,6 +136,28 @@ fn no_attempt_starts_after_the_time_limit_or_the_deadline() {
     pool.close();
 }
 
+/// The second attempt is due in time, and its worker is busy then.
+///
+/// WL-197
+#[test]
+fn an_attempt_that_is_late_for_want_of_a_worker_does_not_start_after_the_time_limit() {
+    let clock = TestClock::new();
+    let pool = pool_on(&clock, 1);
+    let policy = every_second().attempts(99).time_limit(SECOND * 3 / 2);
+    let handle = pool.submit_retry(&policy, fails(99)).unwrap();
+    await_failure(&clock, &handle, 1, SECOND);
+    let gate = Gate::new();
+    let theirs = gate.clone();
+    pool.execute(move || theirs.pass_uninterruptibly()).unwrap();
+    gate.await_waiting(1);
+    clock.advance(2 * SECOND);
+    gate.open();
+    let failure = failure_of(handle);
+    assert_eq!(failure.attempts(), Some(1));
+    assert_eq!(failure.to_string(), "failure 1 (after 1 attempt)");
+    pool.close();
+}
+
 /// WL-198
 #[test]
 fn retry_if_decides_and_panics_are_not_tried_again_unless_it_says_so() {

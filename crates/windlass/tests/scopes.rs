@@ -6,13 +6,18 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use windlass::executors::{DirectExecutor, ThreadPerTaskExecutor};
+use windlass::executors::{
+    DirectExecutor, Rate, RateLimited, SerialExecutor, ThreadPerTaskExecutor,
+};
 use windlass::pool::{DiscardOldestPolicy, DiscardPolicy, RejectedExecutionHandler, Saturated};
 use windlass::prelude::*;
 use windlass::queue::ArrayBlockingQueue;
 use windlass::task::{Cancellation, ExecutionError, Task, TaskState};
-use windlass::testing::{DropCounter, Gate, PATIENCE, until, within_patience};
+use windlass::testing::{
+    DropCounter, Gate, ManualExecutor, PATIENCE, SeededExecutor, until, within_patience,
+};
 use windlass::{RejectedExecution, RejectionReason, Scope};
 
 /// Something to borrow, which counts its borrowers.
@@ -386,38 +391,47 @@ fn tasks_that_shutdown_now_returned_are_withdrawn_while_the_scope_waits() {
     });
 }
 
+/// Spawns three tasks, has `take` take them out of the executor, and keeps them until the scope has ended.
+fn spawn_three(
+    executor: &(impl Executor + 'static),
+    gate: &Gate,
+    take: impl FnOnce(windlass::task::TaskId) -> Vec<Task>,
+) -> Vec<Task> {
+    let lender = Lender::default();
+    let (kept, ends) = executor.scope(|s| {
+        let tasks = [(); 3].map(|()| {
+            let loan = lender.lend();
+            s.spawn(move || loan.0.lent()).unwrap()
+        });
+        let kept = take(tasks[1].id());
+        gate.open();
+        (kept, tasks.map(|task| task.join().map(drop)))
+    });
+    lender.settle(3);
+    assert!(!kept.is_empty());
+    assert!(ends[1].clone().unwrap_err().is_cancelled());
+    kept
+}
+
+/// Runs tasks that were taken out of an executor, and have no closures.
+fn run_taken(kept: Vec<Task>) {
+    for task in kept {
+        assert!(task.is_cancelled());
+        task.run();
+    }
+}
+
 /// WL-127
 #[test]
 fn tasks_that_the_body_itself_drained_or_removed_outlive_the_scope_without_closures() {
-    fn spawn_three(
-        executor: &(impl ExecutorService + Clone + 'static),
-        gate: &Gate,
-        take: impl FnOnce(windlass::task::TaskId) -> Vec<Task>,
-    ) {
-        let lender = Lender::default();
-        let (kept, ends) = executor.scope(|s| {
-            let tasks = [(); 3].map(|()| {
-                let loan = lender.lend();
-                s.spawn(move || loan.0.lent()).unwrap()
-            });
-            let kept = take(tasks[1].id());
-            gate.open();
-            (kept, tasks.map(|task| task.join().map(drop)))
-        });
-        lender.settle(3);
-        assert!(!kept.is_empty());
-        for task in kept {
-            assert!(task.is_cancelled());
-            task.run();
-        }
-        assert!(ends[1].clone().unwrap_err().is_cancelled());
-    }
     within_patience("scopes", || {
         let pool = Arc::new(fixed(1));
         let gate = occupy(&pool);
-        spawn_three(&pool, &gate, |id| pool.remove(id).into_iter().collect());
+        run_taken(spawn_three(&pool, &gate, |id| {
+            pool.remove(id).into_iter().collect()
+        }));
         let gate = occupy(&pool);
-        spawn_three(&pool, &gate, |_| pool.shutdown_now());
+        run_taken(spawn_three(&pool, &gate, |_| pool.shutdown_now()));
         let pool = Arc::new(ForkJoinPool::new(1).unwrap());
         let (gate, theirs) = (Gate::new(), Gate::new());
         let inside = (gate.clone(), theirs.clone());
@@ -427,7 +441,7 @@ fn tasks_that_the_body_itself_drained_or_removed_outlive_the_scope_without_closu
         })
         .unwrap();
         theirs.pass_uninterruptibly();
-        spawn_three(&pool, &gate, |_| pool.shutdown_now());
+        run_taken(spawn_three(&pool, &gate, |_| pool.shutdown_now()));
         let pool = Arc::new(ScheduledThreadPoolExecutor::new(1));
         let (gate, theirs) = (Gate::new(), Gate::new());
         let inside = (gate.clone(), theirs.clone());
@@ -437,7 +451,51 @@ fn tasks_that_the_body_itself_drained_or_removed_outlive_the_scope_without_closu
         })
         .unwrap();
         theirs.pass_uninterruptibly();
-        spawn_three(&pool, &gate, |_| pool.shutdown_now());
+        run_taken(spawn_three(&pool, &gate, |_| pool.shutdown_now()));
+    });
+}
+
+/// WL-127
+#[test]
+fn a_stop_of_an_executor_around_others_or_for_tests_withdraws_what_it_returns() {
+    let open = Gate::new();
+    within_patience("scopes", move || {
+        let manual = ManualExecutor::new();
+        run_taken(spawn_three(&manual, &open, |_| manual.shutdown_now()));
+        let seeded = SeededExecutor::new(1);
+        run_taken(spawn_three(&seeded, &open, |_| seeded.shutdown_now()));
+        let rate = Rate::every(Duration::from_secs(3600));
+        let timer = ScheduledThreadPoolExecutor::new(1);
+        let limited = RateLimited::delaying(fixed(1), rate, timer);
+        limited.execute(|| ()).unwrap();
+        run_taken(spawn_three(&limited, &open, |_| limited.shutdown_now()));
+    });
+}
+
+/// The queued runner of the serial executor is what the pool returns. It has no handle.
+///
+/// WL-127
+#[test]
+fn a_stop_of_the_pool_below_a_serial_executor_withdraws_the_tasks_of_its_line() {
+    within_patience("scopes", || {
+        let pool = Arc::new(fixed(1));
+        let serial = SerialExecutor::new(Arc::clone(&pool));
+        let gate = occupy(&pool);
+        let plain = serial.submit(|| 1).unwrap();
+        let kept = spawn_three(&serial, &gate, |_| pool.shutdown_now());
+        assert_eq!(kept.len(), 1);
+        // What borrows comes too late now, and is withdrawn as well; the rest stays in the line.
+        let lender = Lender::default();
+        serial.scope(|s| {
+            let loan = lender.lend();
+            let late = s.spawn(move || drop(loan)).unwrap();
+            assert_eq!(late.join(), cancelled(Cancellation::Drained));
+        });
+        lender.settle(1);
+        assert!(!plain.is_done());
+        kept.into_iter().for_each(Task::run);
+        assert_eq!(plain.join().unwrap(), 1);
+        assert_eq!(serial.queue_len(), 0);
     });
 }
 

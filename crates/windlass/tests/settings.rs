@@ -12,8 +12,8 @@ use windlass::pool::{
 };
 use windlass::prelude::*;
 use windlass::queue::{
-    ArrayBlockingQueue, BlockingQueue, CapacityError, PutError, ResizableBlockingQueue,
-    SynchronousQueue,
+    ArrayBlockingQueue, BlockingQueue, CapacityError, FairShareQueue, PutError,
+    ResizableBlockingQueue, SynchronousQueue,
 };
 use windlass::task::Task;
 use windlass::testing::{Gate, until, within_patience};
@@ -42,6 +42,13 @@ fn a_maximum_that_an_unbounded_queue_never_reaches_is_warned_of() {
     for effective in [
         bounded(),
         builder().work_queue(SynchronousQueue::new()),
+        builder()
+            .work_queue(
+                FairShareQueue::new(Task::priority)
+                    .bound_per_key(9)
+                    .unwrap(),
+            )
+            .rejection_handler(DiscardPolicy),
         builder().grow_eagerly(true),
     ] {
         assert_eq!(effective.warnings(), []);
@@ -60,6 +67,7 @@ fn a_keep_alive_without_anyone_to_time_out_is_warned_of() {
     let warning = ConfigWarning::KeepAliveUnused { keep_alive: SECOND };
     assert_eq!(builder().warnings(), [warning]);
     assert_eq!(builder().allow_core_thread_timeout(true).warnings(), []);
+    assert_eq!(builder().spare_workers(1).warnings(), []);
     let scheduled = || ScheduledThreadPoolExecutor::builder().keep_alive(SECOND);
     assert_eq!(scheduled().warnings(), [warning]);
     assert_eq!(

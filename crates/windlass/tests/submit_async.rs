@@ -12,13 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 
 use recording::{Blocker, CountingFactory, Log, finish, fixed};
+use windlass::clock::TestClock;
 use windlass::error::RejectionReason;
 use windlass::pool::SubmitAsync;
 use windlass::prelude::*;
-use windlass::queue::{ArrayBlockingQueue, ResizableBlockingQueue, SynchronousQueue};
-use windlass::testing::{DropCounter, until};
+use windlass::queue::{
+    ArrayBlockingQueue, FairShareQueue, ResizableBlockingQueue, SynchronousQueue,
+};
+use windlass::task::{CancelToken, Cancellation, Task};
+use windlass::testing::{DropCounter, Gate, until};
 
 /// A waker that counts its wake-ups.
 #[derive(Default)]
@@ -52,8 +57,12 @@ impl<'a> Polled<'a> {
             log.record(number);
             number
         };
+        Self::of(pool.submit_async(body))
+    }
+
+    fn of(submission: SubmitAsync<'a, u32>) -> Self {
         Self {
-            future: Box::pin(pool.submit_async(body)),
+            future: Box::pin(submission),
             counter: Arc::default(),
         }
     }
@@ -280,4 +289,113 @@ async fn ran_instead(submission: &mut Pin<Box<SubmitAsync<'_, ()>>>, n: u32) {
     if n % 2 == 0 {
         drop(submission.await.unwrap());
     }
+}
+
+/// WL-152
+#[test]
+fn a_task_that_is_run_in_place_leaves_its_room_to_a_submission() {
+    let pool = fixed(1).work_queue(ArrayBlockingQueue::new(1).unwrap());
+    let (pool, log) = (pool.build().unwrap(), Log::new());
+    let (queued, join, entered) = (Gate::new(), Gate::new(), Gate::new());
+    let inside = (pool.clone(), queued.clone(), join.clone(), entered.clone());
+    let outer = pool.submit(move || {
+        let (pool, queued, join, entered) = inside;
+        let inner = pool.submit(move || entered.pass_uninterruptibly()).unwrap();
+        queued.open();
+        join.pass_uninterruptibly();
+        inner.join().unwrap();
+    });
+    queued.pass_uninterruptibly();
+    let mut waiting = Polled::waiting(&pool, 1, &log);
+    join.open();
+    // The only worker runs the inner task inside the outer one, and that ends only after this.
+    waiting.await_woken();
+    entered.open();
+    assert_eq!(waiting.ready().unwrap().join().unwrap(), 1);
+    outer.unwrap().join().unwrap();
+    finish(&pool);
+}
+
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// WL-184
+#[test]
+fn a_submission_awaits_room_no_longer_than_until_its_task_expires_or_is_cancelled() {
+    let clock = TestClock::new();
+    let (pool, blocker) = clock.enter(full_pool);
+    let token = CancelToken::new();
+    let first = pool.task().queue_limit(LIMIT).submit_async(|| 1);
+    let second = pool.task().cancelled_by(&token).submit_async(|| 2);
+    let third = pool.task().queue_limit(2 * LIMIT).submit_async(|| 3);
+    let mut waiting = [first, second, third].map(Polled::of);
+    for polled in &mut waiting {
+        assert!(polled.poll().is_pending());
+    }
+    let [mut first, mut second, mut third] = waiting;
+    token.cancel();
+    second.await_woken();
+    let ended = second.ready().unwrap().join().unwrap_err();
+    assert_eq!(ended.cancellation(), Some(Cancellation::Token));
+    clock.advance(LIMIT);
+    first.await_woken();
+    let ended = first.ready().unwrap().join().unwrap_err();
+    assert_eq!(ended.cancellation(), Some(Cancellation::Expired));
+    assert!(third.poll().is_pending());
+    blocker.release();
+    third.await_woken();
+    assert_eq!(third.ready().unwrap().join().unwrap(), 3);
+    finish(&pool);
+}
+
+/// WL-184
+#[test]
+fn submissions_that_await_room_get_the_places_of_tasks_that_expire() {
+    let clock = TestClock::new();
+    let queue = ArrayBlockingQueue::new(2).unwrap();
+    let pool = clock.enter(|| fixed(1).work_queue(queue).build().unwrap());
+    let (blocker, log) = (Blocker::occupy(&pool, 1), Log::new());
+    for _ in 0..2 {
+        pool.task().queue_limit(LIMIT).execute(|| ()).unwrap();
+    }
+    let mut waiting = [1, 2, 3].map(|n| Polled::waiting(&pool, n, &log));
+    clock.advance(LIMIT);
+    let handles = [0, 1].map(|n| {
+        waiting[n].await_woken();
+        waiting[n].ready().unwrap()
+    });
+    assert!(waiting[2].poll().is_pending());
+    blocker.release();
+    for handle in handles {
+        handle.join().unwrap();
+    }
+    waiting[2].await_woken();
+    waiting[2].ready().unwrap().join().unwrap();
+    assert_eq!(log.entries(), [1, 2, 3]);
+    assert_eq!(pool.stats().expired_task_count, 2);
+    finish(&pool);
+}
+
+/// WL-152
+#[test]
+fn a_submission_waits_for_the_room_of_its_own_key_only() {
+    let queue = FairShareQueue::new(|task: &Task| task.attachment::<char>().copied());
+    let queue = queue.bound_per_key(1).unwrap();
+    let pool = fixed(1).work_queue(queue).build().unwrap();
+    let blocker = Blocker::occupy(&pool, 1);
+    let submit = |key: char, n: u32| Polled::of(pool.task().attach(key).submit_async(move || n));
+    let _first = submit('a', 1).ready().unwrap();
+    let mut second = submit('a', 2);
+    assert!(second.poll().is_pending());
+    let mut third = submit('a', 3);
+    assert!(third.poll().is_pending());
+    let other = submit('b', 4).ready().unwrap();
+    let mut fifth = submit('b', 5);
+    assert!(fifth.poll().is_pending());
+    blocker.release();
+    assert_eq!(other.join().unwrap(), 4);
+    for (polled, n) in [(&mut second, 2), (&mut third, 3), (&mut fifth, 5)] {
+        polled.await_woken();
+        assert_eq!(polled.ready().unwrap().join().unwrap(), n);
+    }
+    finish(&pool);
 }

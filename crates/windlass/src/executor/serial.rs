@@ -70,6 +70,8 @@ struct State {
     submitting: Option<u64>,
     /// A runner that the other executor ran during its submission, on the same thread.
     ran_inline: Option<u64>,
+    /// Why the runner will perhaps never run: a caller has taken it out of the other executor.
+    taken: Option<Cancellation>,
     /// The panic of a task that was run in place, for the runner inside whose task that was.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -77,6 +79,7 @@ struct State {
 impl State {
     fn new_runner(&mut self) -> u64 {
         self.last_runner += 1;
+        self.taken = None;
         self.runner = Some(self.last_runner);
         self.last_runner
     }
@@ -109,6 +112,11 @@ impl<E: Executor + 'static> Executor for SerialExecutor<E> {
         let id = task.id();
         let number = {
             let mut state = self.0.state.lock();
+            if let Some(reason) = state.taken {
+                drop(state);
+                task.set_drop_reason(reason);
+                state = self.0.state.lock();
+            }
             state.queue.push_back(task);
             if state.runner.is_none() {
                 Some(state.new_runner())
@@ -177,11 +185,36 @@ impl<E: Executor + 'static> Inner<E> {
         std::mem::take(&mut state.queue)
     }
 
+    /// Ends the queued tasks that borrow from scopes, if they wait for this runner, which a caller has taken.
+    ///
+    /// The drop of a closure is code of the user, so no lock is held, and the tasks are out of the queue
+    /// meanwhile. Nobody misses them: only this runner takes them out, and its owner is the caller of this.
+    fn runner_was_taken(&self, number: u64, reason: Cancellation) {
+        let mut queued = {
+            let mut state = self.state.lock();
+            if state.runner != Some(number) {
+                return;
+            }
+            state.taken = Some(reason);
+            std::mem::take(&mut state.queue)
+        };
+        for task in &queued {
+            task.set_drop_reason(reason);
+        }
+        let queue = &mut self.state.lock().queue;
+        queued.append(queue);
+        *queue = queued;
+    }
+
     /// Runs the first queued task, and then those for which the other executor has no thread.
     fn run_tasks(self: &Arc<Self>) {
         let mut panic = None;
         loop {
-            let next = self.state.lock().queue.pop_front();
+            let next = {
+                let mut state = self.state.lock();
+                state.taken = None;
+                state.queue.pop_front()
+            };
             let ended = next.map(|task| catch(|| task.run()));
             let in_place = self.state.lock().panic.take();
             for payload in in_place.into_iter().chain(ended.and_then(Result::err)) {
@@ -313,6 +346,12 @@ impl<E: Executor + 'static> Relay for Runner<E> {
             state.queue.iter().any(|task| task.is_wanted(wanted))
         };
         self.inner.as_ref().is_some_and(is_queued)
+    }
+
+    fn was_taken(&self, reason: Cancellation) {
+        if let Some(inner) = &self.inner {
+            inner.runner_was_taken(self.number, reason);
+        }
     }
 }
 

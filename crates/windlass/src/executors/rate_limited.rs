@@ -145,6 +145,8 @@ struct State<E> {
 /// What a release does next.
 enum Release<E> {
     Pass(Task),
+    /// Drops a task that was cancelled, or has expired.
+    Drop(Task),
     /// Leaves the rest to another release, of this number.
     WaitFor(Duration, u64),
     End(Option<fn(&E)>),
@@ -159,7 +161,8 @@ struct GivenUp<E> {
 impl<E: Executor + 'static> RateLimited<E> {
     /// Creates an executor whose submitters wait for their tokens, in order of arrival.
     ///
-    /// A shutdown ends the wait, and an interrupt; both return the task as rejected.
+    /// A shutdown ends the wait, and an interrupt; both return the task as rejected. So is one that would expire
+    /// before its token is there, at once.
     pub fn waiting(executor: E, rate: Rate) -> Self {
         Self::new(executor, rate, Excess::Wait)
     }
@@ -173,7 +176,8 @@ impl<E: Executor + 'static> RateLimited<E> {
     /// Creates an executor that queues a task for which there is no token, and passes it on by
     /// `timer` when there is one.
     ///
-    /// Delayed tasks stay in order, and new ones do not overtake them. If the other executor rejects
+    /// Delayed tasks stay in order, and new ones do not overtake them. One that is cancelled or expires
+    /// meanwhile takes no token. If the other executor rejects
     /// one, or the timer is shut down, the handles of the tasks are cancelled. A drop of this
     /// executor changes nothing: what is delayed is passed on.
     pub fn delaying(
@@ -302,6 +306,7 @@ impl<E: Executor + 'static> Inner<E> {
 
     fn execute_after_wait(&self, task: Task) -> Result<(), RejectedExecution> {
         let limit = limit_of(&task);
+        let limit = task.expires_at().map_or(limit, |at| limit.min(at));
         match self.clock.enter(|| self.await_token(limit)) {
             Ok(()) => self.executor.execute_task(task),
             Err(reason) => Err(refuse(task, reason)),
@@ -401,6 +406,7 @@ impl<E: Executor + 'static> Inner<E> {
         loop {
             match self.next_release(number) {
                 Release::Pass(task) => ignore_panic(|| self.pass(task)),
+                Release::Drop(task) => ignore_panic(|| drop(task)),
                 Release::WaitFor(delay, next) => {
                     if let Excess::Delay(run_after) = &self.excess {
                         // If it is rejected, its drop cancels the tasks.
@@ -440,6 +446,12 @@ impl<E: Executor + 'static> Inner<E> {
         let mut state = self.state.lock();
         if state.release != Some(number) {
             return Release::End(None);
+        }
+        // What will not run takes no token.
+        if state.delayed.front().is_some_and(Task::is_cancelled) {
+            if let Some(ended) = state.delayed.pop_front() {
+                return Release::Drop(ended);
+            }
         }
         let delay = state.until_token(now, self.rate);
         if !delay.is_zero() && !state.delayed.is_empty() {
@@ -534,6 +546,9 @@ impl<E: ExecutorService + 'static> ExecutorService for RateLimited<E> {
             (delayed, state.submitters.signal(usize::MAX))
         };
         drop(submitters);
+        for task in &delayed {
+            task.set_drop_reason(Cancellation::Drained);
+        }
         let mut tasks = self.0.executor.shutdown_now();
         tasks.extend(delayed);
         tasks

@@ -4,12 +4,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use super::{Ledger, Rendezvous, block_on, producers, spawn};
 use crate::executor::ExecutorService;
 use crate::pool::{Builder, ThreadPoolExecutor};
 use crate::queue::{LinkedBlockingQueue, ResizableBlockingQueue, SynchronousQueue};
-use crate::sync::model;
+use crate::submit::Submit;
+use crate::sync::clock::TestClock;
+use crate::sync::{Parker, model};
+use crate::task::CancelToken;
 
 fn one_worker() -> Builder {
     ThreadPoolExecutor::builder()
@@ -89,6 +93,77 @@ fn a_place_is_filled_as_soon_as_its_task_was_taken() {
         });
         first.join().unwrap();
         second.join().unwrap();
+        pool.close();
+    });
+}
+
+/// The worker runs the task that it waits for in place, and that ends only when the submission has found
+/// room.
+///
+/// WL-152
+#[test]
+fn a_place_is_filled_as_soon_as_its_task_is_run_in_place() {
+    model(|| {
+        let pool = narrow().build().unwrap();
+        let (gate, theirs) = (Arc::new(Parker::new()), pool.clone());
+        let inside = Arc::clone(&gate);
+        let outer = pool.submit(move || {
+            let inner = theirs.submit(move || inside.park());
+            // Refused if the submission was first.
+            if let Ok(inner) = inner {
+                inner.join().unwrap();
+            }
+        });
+        let submission = block_on(pool.submit_async(|| ())).unwrap();
+        gate.unpark();
+        submission.join().unwrap();
+        outer.unwrap().join().unwrap();
+        pool.close();
+    });
+}
+
+/// The worker is held until the submission has found room.
+///
+/// WL-184
+#[test]
+fn a_task_that_expires_makes_room_for_a_submission_that_awaits_it() {
+    model(|| {
+        let clock = TestClock::new();
+        let pool = clock.enter(|| narrow().build().unwrap());
+        let gate = Arc::new(Parker::new());
+        let inside = Arc::clone(&gate);
+        pool.execute(move || inside.park()).unwrap();
+        let limit = Duration::from_secs(1);
+        pool.task().queue_limit(limit).execute(|| ()).unwrap();
+        let theirs = pool.clone();
+        let submitter = spawn(move || block_on(theirs.submit_async(|| ())).is_ok());
+        clock.advance(limit);
+        assert!(submitter.join().unwrap());
+        gate.unpark();
+        pool.close();
+    });
+}
+
+/// The worker is held until the wait for room has ended.
+///
+/// WL-184
+#[test]
+fn a_submission_whose_task_is_cancelled_awaits_room_no_longer() {
+    model(|| {
+        let pool = narrow().build().unwrap();
+        let gate = Arc::new(Parker::new());
+        let inside = Arc::clone(&gate);
+        pool.execute(move || inside.park()).unwrap();
+        pool.execute(|| ()).unwrap();
+        let token = CancelToken::new();
+        let theirs = (pool.clone(), token.clone());
+        let submitter = spawn(move || {
+            let task = theirs.0.task().cancelled_by(&theirs.1);
+            block_on(task.submit_async(|| ())).unwrap().is_cancelled()
+        });
+        token.cancel();
+        assert!(submitter.join().unwrap());
+        gate.unpark();
         pool.close();
     });
 }

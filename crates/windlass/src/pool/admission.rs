@@ -262,7 +262,7 @@ impl Shared {
 
     /// Drops the queued tasks whose time is up, if there are any; returns whether it did.
     #[inline]
-    fn drop_expired(&self) -> bool {
+    pub(super) fn drop_expired(&self) -> bool {
         self.options.limits.take_has_expired() && self.drop_expired_now()
     }
 
@@ -271,6 +271,9 @@ impl Shared {
         let expired = self.queue.retain(&mut |task| !task.is_expired());
         self.tally.count_dropped(Dropped::Expired, expired.len());
         self.task_count.invalidate();
+        if self.room.is_awaited() {
+            self.room.serve();
+        }
         self.try_terminate();
         !expired.is_empty()
     }

@@ -142,6 +142,10 @@ impl Shared {
     fn run_wanted(&self, wanted: Wanted, membership: Membership) -> Helped {
         match self.take_wanted(wanted) {
             Ok(task) => {
+                // The task has left a place.
+                if self.room.is_awaited() {
+                    self.room.serve();
+                }
                 task::run_in_place(Some(task.to_name()), || {
                     worker::run_in_place(self, task, membership);
                 });

@@ -313,7 +313,12 @@ impl Builder {
         let configuration = Configuration {
             settings: self.settings(),
             capacity: self.queue.as_ref().and_then(WorkQueue::bound),
+            has_partial_bounds: self
+                .queue
+                .as_ref()
+                .is_some_and(|queue| queue.has_partial_bounds()),
             grows_eagerly: self.options.grows_eagerly,
+            spare_workers: self.options.spare_workers,
             chosen: self.chosen,
         };
         configuration.warnings()
@@ -354,6 +359,7 @@ impl Builder {
         options.cancels = Arc::default();
         options.prepare = self.sources.after(options.prepare);
         options.queues_every_task = queue.sees_every_element();
+        options.has_partial_bounds = queue.has_partial_bounds();
         options.name = match self.name {
             Some(name) => name.into(),
             None => thread_factory::pool_name(&*factory),

@@ -20,7 +20,11 @@ pub(crate) struct Configuration {
     pub(crate) settings: SettingsSnapshot,
     /// The bound of the queue; `None` if there is none.
     pub(crate) capacity: Option<usize>,
+    /// Whether the queue has bounds for some tasks only.
+    pub(crate) has_partial_bounds: bool,
     pub(crate) grows_eagerly: bool,
+    /// How many spare workers there may be, which retire after the keep-alive time.
+    pub(crate) spare_workers: usize,
     pub(crate) chosen: Chosen,
 }
 
@@ -33,10 +37,10 @@ impl Configuration {
             keep_alive,
             core_timeout,
         } = self.settings;
-        let is_unbounded = self.capacity.is_none();
+        let refuses_nothing = self.capacity.is_none() && !self.has_partial_bounds;
         // A pool without core workers has one worker nevertheless.
         let least = core.max(1);
-        let stays_at_core = is_unbounded && !self.grows_eagerly;
+        let stays_at_core = refuses_nothing && !self.grows_eagerly;
         let mut warnings = Vec::new();
         if self.chosen.maximum && stays_at_core && maximum > least {
             warnings.push(ConfigWarning::MaximumUnreachable {
@@ -45,7 +49,8 @@ impl Configuration {
             });
         }
         let largest = if stays_at_core { least } else { maximum };
-        if self.chosen.keep_alive && !core_timeout && largest <= core {
+        let has_surplus = largest > core || self.spare_workers > 0;
+        if self.chosen.keep_alive && !core_timeout && !has_surplus {
             warnings.push(ConfigWarning::KeepAliveUnused { keep_alive });
         }
         if let Some(capacity) = self.capacity.filter(|_| self.chosen.capacity) {
@@ -54,7 +59,7 @@ impl Configuration {
                 warnings.push(ConfigWarning::QueueExceedsMemory { capacity, most });
             }
         }
-        if self.chosen.handler && is_unbounded {
+        if self.chosen.handler && refuses_nothing {
             warnings.push(ConfigWarning::RejectionHandlerUnused);
         }
         if self.grows_eagerly && core == maximum {
@@ -96,45 +101,53 @@ mod tests {
             for (core_timeout, eager) in
                 [(false, false), (false, true), (true, false), (true, true)]
             {
-                for capacity in [None, Some(0), Some(7)] {
-                    let settings = SettingsSnapshot {
-                        core,
-                        maximum,
-                        keep_alive: KEEP_ALIVE,
-                        core_timeout,
-                    };
-                    let configuration = Configuration {
-                        settings,
-                        capacity,
-                        grows_eagerly: eager,
-                        chosen: all_chosen(),
-                    };
-                    let warnings = configuration.warnings();
-                    let has = |warning: fn(&ConfigWarning) -> bool| warnings.iter().any(warning);
-                    // How many workers there can be.
-                    let reach = match (capacity, eager) {
-                        (None, false) => core.max(1),
-                        _ => maximum,
-                    };
-                    let is_unreachable =
-                        |w: &ConfigWarning| matches!(w, ConfigWarning::MaximumUnreachable { .. });
-                    assert_eq!(has(is_unreachable), reach < maximum, "{configuration:?}");
-                    let is_unused =
-                        |w: &ConfigWarning| matches!(w, ConfigWarning::KeepAliveUnused { .. });
-                    assert_eq!(
-                        has(is_unused),
-                        !core_timeout && reach <= core,
-                        "{configuration:?}"
-                    );
-                    let is_handler =
-                        |w: &ConfigWarning| matches!(w, ConfigWarning::RejectionHandlerUnused);
-                    assert_eq!(has(is_handler), capacity.is_none());
-                    let quiet = Configuration {
-                        chosen: Chosen::default(),
-                        grows_eagerly: false,
-                        ..configuration
-                    };
-                    assert_eq!(quiet.warnings(), []);
+                let queues = [None, Some(0), Some(7)].map(|capacity| (capacity, false));
+                for (capacity, partial) in queues.into_iter().chain([(None, true), (Some(7), true)])
+                {
+                    for spare_workers in [0, 2] {
+                        let settings = SettingsSnapshot {
+                            core,
+                            maximum,
+                            keep_alive: KEEP_ALIVE,
+                            core_timeout,
+                        };
+                        let configuration = Configuration {
+                            settings,
+                            capacity,
+                            has_partial_bounds: partial,
+                            grows_eagerly: eager,
+                            spare_workers,
+                            chosen: all_chosen(),
+                        };
+                        let warnings = configuration.warnings();
+                        let has =
+                            |warning: fn(&ConfigWarning) -> bool| warnings.iter().any(warning);
+                        // How many workers there can be.
+                        let reach = match (capacity, partial, eager) {
+                            (None, false, false) => core.max(1),
+                            _ => maximum,
+                        };
+                        let is_unreachable = |w: &ConfigWarning| {
+                            matches!(w, ConfigWarning::MaximumUnreachable { .. })
+                        };
+                        assert_eq!(has(is_unreachable), reach < maximum, "{configuration:?}");
+                        let is_unused =
+                            |w: &ConfigWarning| matches!(w, ConfigWarning::KeepAliveUnused { .. });
+                        assert_eq!(
+                            has(is_unused),
+                            !core_timeout && reach <= core && spare_workers == 0,
+                            "{configuration:?}"
+                        );
+                        let is_handler =
+                            |w: &ConfigWarning| matches!(w, ConfigWarning::RejectionHandlerUnused);
+                        assert_eq!(has(is_handler), capacity.is_none() && !partial);
+                        let quiet = Configuration {
+                            chosen: Chosen::default(),
+                            grows_eagerly: false,
+                            ..configuration
+                        };
+                        assert_eq!(quiet.warnings(), []);
+                    }
                 }
             }
         }
@@ -150,7 +163,9 @@ mod tests {
                 core_timeout: false,
             },
             capacity: Some(capacity),
+            has_partial_bounds: false,
             grows_eagerly: false,
+            spare_workers: 0,
             chosen: Chosen {
                 capacity: true,
                 ..Chosen::default()

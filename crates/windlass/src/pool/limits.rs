@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::blocked::Blocked;
+use super::room::Room;
 use super::task_count::TaskCount;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock::{Clock, TestClock};
@@ -15,12 +16,13 @@ pub(crate) struct LimitCounts {
     timed_out: AtomicU64,
     shed: AtomicU64,
     /// Whether a task has expired since the queue was searched for such tasks. Written before blocked
-    /// submitters are nudged, and read by a submitter that has registered itself: so an expired task
-    /// makes room, whichever comes first.
+    /// submitters are nudged and those that await room are served, and read by a submitter that has
+    /// registered itself: so an expired task makes room, whichever comes first.
     has_expired: AtomicBool,
     /// How many tasks are about to expire: they may be seen to have expired before `has_expired` is set.
     expiring: AtomicUsize,
     blocked: Blocked,
+    room: Arc<Room>,
     task_count: Arc<TaskCount>,
     clock: Clock,
 }
@@ -69,6 +71,11 @@ impl LimitCounts {
         &self.blocked
     }
 
+    /// Returns the submissions that await room in the pool.
+    pub(super) const fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
     /// Returns whether a task has expired since the last call, or may be about to.
     ///
     /// Who sees that a task has expired finds `expiring` above zero, or it was lowered after `has_expired`
@@ -104,6 +111,8 @@ impl LimitOwner for LimitCounts {
         self.has_expired.store(true, Ordering::SeqCst);
         self.expiring.fetch_sub(1, Ordering::SeqCst);
         self.blocked.nudge_all();
+        // Whether or not any seem to await it: the lock of the line orders this with one that enlists.
+        self.room.serve();
     }
 
     fn task_timed_out(&self) {

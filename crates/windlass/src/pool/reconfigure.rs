@@ -291,7 +291,9 @@ impl Shared {
         let configuration = Configuration {
             settings,
             capacity,
+            has_partial_bounds: self.options.has_partial_bounds,
             grows_eagerly: self.options.grows_eagerly,
+            spare_workers: self.options.spare_workers,
             chosen,
         };
         let mut warnings = configuration.warnings();

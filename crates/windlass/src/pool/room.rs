@@ -1,14 +1,16 @@
 //! Submissions that await room in the pool, in order of arrival.
 //!
-//! Each keeps its task here. Whoever makes room (a worker that has taken a task, a larger bound, a worker
-//! that has ended) *serves* them: it moves the tasks of the first ones into the pool, until one is not
-//! admitted. So nobody is woken in vain, a place that becomes free is filled at once, and a submission that
+//! Each keeps its task here. Whoever makes room (a thread that has taken a task, a task that has expired, a
+//! larger bound, a worker that has ended) *serves* them: it moves the tasks of the first ones into the pool,
+//! until one is not admitted; if the queue has bounds for some tasks only, it tries those behind that one
+//! too. A submission whose task has ended meanwhile, cancelled or expired, leaves the line. So nobody is woken in vain, a place that becomes free is filled at once, and a submission that
 //! is given up has no wake-up to pass on.
 //!
 //! One thread serves at a time, so that tasks enter in order. It holds no lock meanwhile: the queue of a
 //! pool may run code of users. A thread that finds another one serving asks it for another round.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -36,7 +38,9 @@ pub(crate) struct Room {
 
 #[derive(Default)]
 struct Line {
-    waiters: VecDeque<Arc<Waiter>>,
+    /// By number, from one on, in the order of arrival.
+    waiters: VecDeque<(u64, Arc<Waiter>)>,
+    last_number: u64,
     /// Whether a thread serves.
     is_served: bool,
     /// Whether it is asked for another round.
@@ -54,6 +58,7 @@ enum Place {
     Waiting(Task, Waker),
     /// A thread tries to admit it.
     Tried(Waker),
+    /// It is in the pool, or has ended.
     Admitted,
     Rejected(RejectedExecution),
     /// The submission has seen its end, or was given up.
@@ -113,15 +118,47 @@ impl Waiter {
         }
     }
 
-    /// Puts a task back that was not admitted; drops it if the submission was given up meanwhile.
-    pub(crate) fn put_back(&self, task: Task) {
+    /// Puts a task back that was not admitted; drops it if it has ended meanwhile, or the submission was given
+    /// up. Returns whether the submission still waits.
+    pub(crate) fn put_back(&self, task: Task) -> bool {
         let mut place = self.place.lock();
         match std::mem::replace(&mut *place, Place::Gone) {
-            Place::Tried(waker) => *place = Place::Waiting(task, waker),
+            // Read under the lock: either this or `task_ended`, which comes after the end, sees both.
+            Place::Tried(waker) if task.is_cancelled() => {
+                *place = Place::Admitted;
+                drop(place);
+                drop(task);
+                ignore_panic(|| waker.wake());
+                false
+            }
+            Place::Tried(waker) => {
+                *place = Place::Waiting(task, waker);
+                true
+            }
             other => {
                 *place = other;
                 drop(place);
                 drop(task);
+                false
+            }
+        }
+    }
+
+    /// Ends the wait after the task was cancelled or has expired. Returns false if the submission does not
+    /// wait, or a thread tries to admit the task, which then notices.
+    pub(crate) fn task_ended(&self) -> bool {
+        let mut place = self.place.lock();
+        match std::mem::replace(&mut *place, Place::Gone) {
+            Place::Waiting(task, waker) => {
+                *place = Place::Admitted;
+                drop(place);
+                drop(task);
+                ignore_panic(|| waker.wake());
+                true
+            }
+            other => {
+                *place = other;
+                false
             }
         }
     }
@@ -159,7 +196,9 @@ impl Room {
     /// Adds a submission at the end.
     pub(crate) fn enlist(&self, waiter: &Arc<Waiter>) {
         let mut line = self.line.lock();
-        line.waiters.push_back(Arc::clone(waiter));
+        line.last_number += 1;
+        let number = line.last_number;
+        line.waiters.push_back((number, Arc::clone(waiter)));
         self.is_awaited.store(true, Ordering::Relaxed);
     }
 
@@ -173,7 +212,14 @@ impl Room {
     }
 
     pub(crate) fn first(&self) -> Option<Arc<Waiter>> {
-        self.line.lock().waiters.front().cloned()
+        self.next_after(0).map(|(_, first)| first)
+    }
+
+    /// Returns the first submission whose number is greater, with its number.
+    pub(crate) fn next_after(&self, number: u64) -> Option<(u64, Arc<Waiter>)> {
+        let line = self.line.lock();
+        let at = line.waiters.partition_point(|(other, _)| *other <= number);
+        line.waiters.get(at).cloned()
     }
 
     /// Begins to serve; returns false if another thread does, which then goes through the line again.
@@ -221,7 +267,8 @@ impl Room {
     /// Removes a submission; returns whether it was the first.
     pub(crate) fn remove(&self, waiter: &Arc<Waiter>) -> bool {
         let mut line = self.line.lock();
-        let at = line.waiters.iter().position(|w| Arc::ptr_eq(w, waiter));
+        let mut waiters = line.waiters.iter();
+        let at = waiters.position(|(_, other)| Arc::ptr_eq(other, waiter));
         let removed = at.and_then(|at| line.waiters.remove(at));
         self.is_awaited
             .store(!line.waiters.is_empty(), Ordering::Relaxed);
@@ -234,9 +281,28 @@ impl Room {
     pub(crate) fn give_up(&self, waiter: &Arc<Waiter>) {
         let was_first = self.remove(waiter);
         waiter.give_up();
+        self.go_on(was_first);
+    }
+
+    /// Removes a submission whose task has ended.
+    pub(crate) fn leave(&self, waiter: &Arc<Waiter>) {
+        let was_first = self.remove(waiter);
+        self.go_on(was_first);
+    }
+
+    /// Serves those behind a submission that has left the line.
+    fn go_on(&self, was_first: bool) {
         if was_first && self.is_awaited() {
             // The queue may have refused this one task only.
             self.serve();
         }
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Room")
+            .field("is_awaited", &self.is_awaited())
+            .finish_non_exhaustive()
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     /// after that.
     unreported: AtomicUsize,
     /// Beside `retirements`: both are read for each task, and rarely written.
-    pub(crate) room: Room,
+    pub(crate) room: Arc<Room>,
     /// The number of calls of `retire_idle`: each lets idle workers that may time out do so at once.
     /// Read for each task, rarely written.
     retirements: AtomicU64,
@@ -80,6 +80,8 @@ pub(crate) struct Options {
     pub(crate) times: Times,
     /// Whether every task has to pass through the queue.
     pub(crate) queues_every_task: bool,
+    /// Whether the queue may refuse one task and accept another.
+    pub(crate) has_partial_bounds: bool,
     /// Whether a worker is kept after a panic of a hook or of a task without a handle.
     pub(crate) reuses_workers: bool,
     /// What a thread does that waits for a queued task.
@@ -138,6 +140,7 @@ impl Shared {
             roster: Roster::default(),
             termination: Termination::default(),
             task_count: Arc::clone(options.limits.task_count()),
+            room: Arc::clone(options.limits.room()),
             tracker: Tracker::new(options.times),
             options,
             factory: Mutex::new(factory),
@@ -148,7 +151,6 @@ impl Shared {
             failed: AtomicU64::new(0),
             unreported: AtomicUsize::new(0),
             waits: WaitCount::default(),
-            room: Room::default(),
             retirements: AtomicU64::new(0),
             clock: Clock::current(),
         })

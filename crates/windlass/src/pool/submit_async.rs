@@ -65,7 +65,11 @@ impl ThreadPoolExecutor {
     ///
     /// The future waits while the queue is full and the pool has its maximum number of workers; the
     /// rejection handler is not called. Those that wait enter in the order in which they were first
-    /// polled, before tasks that are submitted by then, except such as find the room first.
+    /// polled, before tasks that are submitted by then, except such as find the room first. If the queue has
+    /// [bounds for some tasks only](crate::queue::BlockingQueue::has_partial_bounds), one that it has no room
+    /// for does not hold up the others.
+    ///
+    /// If the task is cancelled or expires meanwhile, the wait ends: the handle says why.
     ///
     /// Dropping the future gives the submission up: the closure is dropped unless a worker has started it.
     ///
@@ -132,9 +136,26 @@ impl<'a, T> SubmitAsync<'a, T> {
         shared.room.enlist(&waiter);
         // Stored first: if serving panics, the drop gives the submission up.
         self.stage = Stage::Waits(Arc::clone(&waiter));
+        if let Some(handle) = &self.handle {
+            leave_at_the_end(handle, shared, &waiter);
+        }
         Arc::clone(shared).serve_room();
         waiter.poll(context.waker())
     }
+}
+
+/// Ends the wait for room when the task is cancelled or expires.
+fn leave_at_the_end<T>(handle: &TaskHandle<T>, pool: &Arc<Shared>, waiter: &Arc<Waiter>) {
+    let (pool, waiter) = (Arc::downgrade(pool), Arc::downgrade(waiter));
+    let leave = move |_| {
+        let (Some(pool), Some(waiter)) = (pool.upgrade(), waiter.upgrade()) else {
+            return;
+        };
+        if waiter.task_ended() {
+            pool.room.leave(&waiter);
+        }
+    };
+    handle.head().on_done(Box::new(leave));
 }
 
 impl<T> Future for SubmitAsync<'_, T> {
@@ -214,6 +235,13 @@ impl Shared {
             let rejected = self.refuse(task, RejectionReason::Shutdown);
             return Err(Refusal::Never(rejected));
         }
+        let task = match self.drop_expired() {
+            false => task,
+            true => match self.admit(task) {
+                Ok(()) => return Ok(()),
+                Err(not_admitted) => not_admitted.task,
+            },
+        };
         let id = task.id();
         match self.offer_under_all_locks(task) {
             Ok(()) => match self.recheck(id) {
@@ -260,26 +288,41 @@ impl Shared {
         self.queue.remaining_capacity() == Some(0) && self.queue.is_empty()
     }
 
-    /// Admits the tasks of the first submissions, until one is not admitted.
+    /// Returns whether the queue may have room for another task than the one that it has refused.
+    fn may_accept_another(&self) -> bool {
+        self.options.has_partial_bounds && self.queue.remaining_capacity() != Some(0)
+    }
+
+    /// Admits the tasks of the first submissions, until one is not admitted; goes on with those behind it if the
+    /// queue may have room for them.
     fn serve_in_order(self: &Arc<Self>) {
-        while let Some(first) = self.room.first() {
-            let Some(task) = first.begin_trial() else {
-                // Given up, and about to leave the line.
-                self.room.remove(&first);
+        let mut passed = 0;
+        while let Some((number, next)) = self.room.next_after(passed) {
+            let Some(task) = next.begin_trial() else {
+                // Given up, or its task has ended, and about to leave the line.
+                self.room.remove(&next);
                 continue;
             };
             let ended = match catch(|| self.admit_awaiting(task)) {
                 Ok(Ok(())) => None,
                 Ok(Err(Refusal::Never(rejected))) => Some(rejected),
-                Ok(Err(Refusal::NotNow(task))) => return first.put_back(task),
+                Ok(Err(Refusal::NotNow(task))) => {
+                    if !next.put_back(task) {
+                        self.room.remove(&next);
+                    } else if !self.may_accept_another() {
+                        return;
+                    }
+                    passed = number;
+                    continue;
+                }
                 // The task was dropped, and its handle has the reason.
                 Err(payload) => {
                     discard_payload(payload);
                     None
                 }
             };
-            self.room.remove(&first);
-            first.end(ended);
+            self.room.remove(&next);
+            next.end(ended);
         }
     }
 }

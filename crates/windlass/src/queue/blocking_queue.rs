@@ -164,6 +164,15 @@ pub trait BlockingQueue<T: Send>: Send + Sync {
         false
     }
 
+    /// Returns whether there are bounds for some of the elements only: an element may be refused though the
+    /// queue as a whole has room, or has no bound.
+    ///
+    /// A pool then lets a submission that awaits room in before others that wait for longer, if the queue has
+    /// room for it and not for those.
+    fn has_partial_bounds(&self) -> bool {
+        false
+    }
+
     /// Returns whether an interrupt of the waiting thread ends this queue's waits.
     ///
     /// A pool whose queue returns false polls it with short time-outs, so that shutdown and
@@ -251,6 +260,10 @@ impl<T: Send, Q: BlockingQueue<T> + ?Sized> BlockingQueue<T> for Arc<Q> {
 
     fn sees_every_element(&self) -> bool {
         (**self).sees_every_element()
+    }
+
+    fn has_partial_bounds(&self) -> bool {
+        (**self).has_partial_bounds()
     }
 
     fn is_interruptible(&self) -> bool {

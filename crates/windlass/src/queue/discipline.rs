@@ -17,7 +17,8 @@ use crate::unwind::ignore_panic;
 /// [`peek`](Self::peek), [`iter`](Self::iter) and [`remove`](Self::remove). The others have
 /// defaults: for a bound override [`capacity`](Self::capacity), for an admission rule
 /// [`admits`](Self::admits), for a bound on some of the elements
-/// [`has_room_for`](Self::has_room_for), for elements that are not available yet
+/// [`has_room_for`](Self::has_room_for) and
+/// [`has_partial_bounds`](Self::has_partial_bounds), for elements that are not available yet
 /// [`ready_at`](Self::ready_at) or [`available`](Self::available).
 ///
 /// # Panics
@@ -176,6 +177,12 @@ pub trait Discipline: Send {
     /// Returns whether a pool has to pass every task through this queue; see
     /// [`BlockingQueue::sees_every_element`](super::BlockingQueue::sees_every_element).
     fn sees_every_element(&self) -> bool {
+        false
+    }
+
+    /// Returns whether [`has_room_for`](Self::has_room_for) ever returns false; see
+    /// [`BlockingQueue::has_partial_bounds`](super::BlockingQueue::has_partial_bounds).
+    fn has_partial_bounds(&self) -> bool {
         false
     }
 

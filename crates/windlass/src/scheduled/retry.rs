@@ -97,8 +97,8 @@ impl Retry {
         self
     }
 
-    /// Sets how long the attempts may take together, from the submission on: none starts later. The
-    /// last attempt may take longer.
+    /// Sets how long the attempts may take together, from the submission on: none but the first starts
+    /// later, also where no worker was free in time. The last attempt may take longer.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
@@ -170,6 +170,11 @@ impl Progress {
             Ok(false) => Err(failure),
             Err(payload) => Err(Failure::from_panic(payload).after_attempts(attempts)),
         }
+    }
+
+    /// Returns whether it is too late to start another attempt.
+    pub(super) fn is_over(&self) -> bool {
+        self.ends.is_some_and(|ends| self.clock.now() > ends)
     }
 
     /// Returns when the next attempt is due.

@@ -87,6 +87,12 @@ impl ScheduledThreadPoolExecutor {
         ));
         let (decorate, theirs) = (shared.options.decorate.clone(), Arc::clone(&progress));
         let run = move || {
+            // Due in time, but no worker was free.
+            if theirs.is_over() {
+                if let Some(last) = run_count.last_failure() {
+                    return Err(last);
+                }
+            }
             let attempt = catch(|| match &decorate {
                 None => body(),
                 Some(decorate) => decorated(decorate, &mut body),

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::error::Failure;
+use super::error::{Cancellation, Failure};
 use super::wanted::Wanted;
 use crate::unwind::discard;
 
@@ -27,6 +27,11 @@ pub(super) trait Body<T>: Send {
     fn leads_to(&self, wanted: Wanted) -> bool {
         let _ = wanted;
         false
+    }
+
+    /// Called when a caller has taken the task out of its executor, and owns it for any time.
+    fn was_taken(&self, reason: Cancellation) {
+        let _ = reason;
     }
 
     /// Returns whether bodies of this type have an input of type `I`, where `place` is an `Option<I>`.
@@ -175,6 +180,9 @@ pub(crate) trait Relay: Send {
 
     /// Returns whether its run runs what is wanted, or leads to a task that does.
     fn leads_to(&self, wanted: Wanted) -> bool;
+
+    /// Called when a caller has taken the task that runs this out of its executor, and owns it for any time.
+    fn was_taken(&self, reason: Cancellation);
 }
 
 /// A [`Relay`] as a body.
@@ -195,5 +203,9 @@ impl<R: Relay> Body<()> for RelayBody<R> {
 
     fn leads_to(&self, wanted: Wanted) -> bool {
         self.0.leads_to(wanted)
+    }
+
+    fn was_taken(&self, reason: Cancellation) {
+        self.0.was_taken(reason);
     }
 }

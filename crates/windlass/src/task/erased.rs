@@ -15,6 +15,7 @@ use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
+use super::error::Cancellation;
 use super::header::Header;
 use super::id::TaskId;
 use super::runnable::{RunOutcome, Runnable};
@@ -61,6 +62,12 @@ pub(super) trait Erase: Send + 'static {
         false
     }
 
+    /// Called when a caller has taken it out of its executor, and owns it for any time; what has a cell is
+    /// told by that.
+    fn was_taken(&self, reason: Cancellation) {
+        let _ = reason;
+    }
+
     /// Drops it unrun and moves its input into `place`, an `Option<I>`, if it has an input of type `I`
     /// and has not started; returns it otherwise.
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self>
@@ -90,6 +97,7 @@ struct VTable {
     place: unsafe fn(*const Words) -> Option<NonNull<Place>>,
     has_input: fn(&dyn Any) -> bool,
     leads_to: unsafe fn(*const Words, Wanted) -> bool,
+    was_taken: unsafe fn(*const Words, Cancellation),
     /// Whether the value takes one word.
     is_one_word: bool,
     may_have_header: bool,
@@ -206,6 +214,12 @@ impl Erased {
         let leads_to = self.vtable.leads_to;
         // SAFETY: the value is there.
         unsafe { leads_to(&raw const self.data, wanted) }
+    }
+
+    pub(super) fn was_taken(&self, reason: Cancellation) {
+        let was_taken = self.vtable.was_taken;
+        // SAFETY: the value is there.
+        unsafe { was_taken(&raw const self.data, reason) }
     }
 
     pub(super) fn cell(&self) -> Option<&dyn Runnable> {
@@ -359,6 +373,7 @@ impl<R: Erase> Table<R> {
         has_input: R::has_input,
         is_detached: R::IS_DETACHED,
         leads_to: Self::leads_to,
+        was_taken: Self::was_taken,
         is_one_word: size_of::<R>() <= size_of::<usize>(),
         may_have_header: R::MAY_HAVE_HEADER,
         may_have_name: R::MAY_HAVE_NAME,
@@ -425,6 +440,15 @@ impl<R: Erase> Table<R> {
         // SAFETY: by the contract of this function.
         let value = unsafe { &*data.cast::<R>() };
         value.leads_to(wanted)
+    }
+
+    /// # Safety
+    ///
+    /// `data` holds a value of type `R`.
+    unsafe fn was_taken(data: *const Words, reason: Cancellation) {
+        // SAFETY: by the contract of this function.
+        let value = unsafe { &*data.cast::<R>() };
+        value.was_taken(reason);
     }
 
     /// # Safety

@@ -6,6 +6,7 @@ use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
 use super::erased::{Erase, Erased};
+use super::error::Cancellation;
 use super::header::Header;
 use super::recycled_box::RecycledBox;
 use super::recycler::Slot;
@@ -113,6 +114,9 @@ impl<B: Body<()> + 'static> Erase for Inline<B> {
     fn leads_to(&self, wanted: Wanted) -> bool {
         self.0.leads_to(wanted)
     }
+    fn was_taken(&self, reason: Cancellation) {
+        self.0.was_taken(reason);
+    }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         self.0.take_input(place).map_err(Self)
     }
@@ -203,6 +207,9 @@ impl<B: Body<()> + 'static> Erase for BoxedWithHeader<B> {
     fn leads_to(&self, wanted: Wanted) -> bool {
         self.0.body.leads_to(wanted)
     }
+    fn was_taken(&self, reason: Cancellation) {
+        self.0.body.was_taken(reason);
+    }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithHeader { header, body } = *self.0;
         let taken = body.take_input(place);
@@ -238,6 +245,9 @@ impl<const DETACHED: bool> Erase for Stamped<DETACHED> {
     }
     fn leads_to(&self, wanted: Wanted) -> bool {
         self.0.get().value.leads_to(wanted)
+    }
+    fn was_taken(&self, reason: Cancellation) {
+        self.0.get().value.was_taken(reason);
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithStamp { stamp, value } = self.0.into_inner();
@@ -362,6 +372,9 @@ impl<G: Send + 'static, const DETACHED: bool> Erase for Guarded<G, DETACHED> {
     }
     fn leads_to(&self, wanted: Wanted) -> bool {
         self.0.task.leads_to(wanted)
+    }
+    fn was_taken(&self, reason: Cancellation) {
+        self.0.task.was_taken(reason);
     }
     fn take_input(self, place: &mut dyn Any) -> Result<(), Self> {
         let WithGuard { task, guard } = *self.0;

@@ -261,9 +261,16 @@ impl Task {
     }
 
     /// Sets the reason that the handle reports if the task is dropped unrun.
+    ///
+    /// The reasons `Drained` and `Removed` say that a caller owns the task now, for any time: what borrows from
+    /// a scope ends at once, this task or what it leads to.
     pub(crate) fn set_drop_reason(&self, reason: Cancellation) {
-        if let Some(cell) = self.erased.cell() {
-            cell.set_drop_reason(reason);
+        match self.erased.cell() {
+            Some(cell) => cell.set_drop_reason(reason),
+            None if matches!(reason, Cancellation::Drained | Cancellation::Removed) => {
+                self.erased.was_taken(reason);
+            }
+            None => {}
         }
     }
 

@@ -154,7 +154,7 @@ impl RunCount {
         drop(former);
     }
 
-    fn last_failure(&self) -> Option<Failure> {
+    pub(crate) fn last_failure(&self) -> Option<Failure> {
         self.last_failure.lock().clone()
     }
 }

@@ -9,7 +9,7 @@ use super::stepper::Stepper;
 use crate::clock::TestClock;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, ShutdownCancels};
 use crate::interrupt::Interrupted;
-use crate::task::{Task, TaskHandle, TaskId};
+use crate::task::{LimitOwner, Task, TaskHandle, TaskId};
 
 /// An executor whose tasks run when the test asks for it, on the thread that asks.
 ///
@@ -149,6 +149,11 @@ macro_rules! stepping {
             fn execute_task(&self, task: Task) -> Result<(), RejectedExecution> {
                 let $this = self;
                 $stepper.submit(task, Duration::ZERO)
+            }
+
+            fn limit_owner(&self) -> Option<Arc<dyn LimitOwner>> {
+                let $this = self;
+                Some(Arc::clone(&$stepper) as _)
             }
 
             fn shutdown_cancels(&self) -> Option<Arc<ShutdownCancels>> {

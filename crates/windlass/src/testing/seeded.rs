@@ -12,7 +12,7 @@ use super::stepper::Stepper;
 use crate::clock::TestClock;
 use crate::executor::{Executor, ExecutorService, RejectedExecution, ShutdownCancels};
 use crate::interrupt::Interrupted;
-use crate::task::{Task, TaskHandle, TaskId};
+use crate::task::{LimitOwner, Task, TaskHandle, TaskId};
 use crate::unwind::{catch, discard_payload};
 
 /// An executor that runs its tasks one after the other, in an order that depends on a seed alone.

@@ -16,7 +16,9 @@ use crate::clock::TestClock;
 use crate::executor::{RejectedExecution, RejectionReason, ShutdownCancels};
 use crate::interrupt::{self, Interrupted, ThreadContext};
 use crate::sync::{Mutex, clock, const_thread_local};
-use crate::task::{Cancellation, Helped, Task, TaskId, WaitHelper, Wanted, with_wait_helper};
+use crate::task::{
+    Cancellation, Helped, LimitOwner, Task, TaskId, WaitHelper, Wanted, with_wait_helper,
+};
 use crate::termination::Termination;
 
 const_thread_local! {
@@ -208,10 +210,14 @@ impl Stepper {
         for thread in running {
             thread.interrupt();
         }
+        let tasks = queued.into_iter().chain(delayed.into_values());
+        let tasks: Vec<_> = tasks.map(|queued| queued.task).collect();
+        for task in &tasks {
+            task.set_drop_reason(Cancellation::Drained);
+        }
         self.cancels.shut_down(Cancellation::Shutdown);
         self.signal_if_terminated();
-        let tasks = queued.into_iter().chain(delayed.into_values());
-        tasks.map(|queued| queued.task).collect()
+        tasks
     }
 
     pub(super) fn is_shutdown(&self) -> bool {
@@ -343,6 +349,19 @@ impl Stepper {
             running.find(|running| running.id == awaited && Arc::ptr_eq(&running.thread, &me));
         own.map(|running| running.number)
     }
+}
+
+/// Its tasks have limits on its clock, whatever the clock of their submitters is. Nobody asks for counts.
+impl LimitOwner for Stepper {
+    fn test_clock(&self) -> Option<TestClock> {
+        Some(self.clock.clone())
+    }
+
+    fn expiry_begins(&self) {}
+
+    fn expiry_ends(&self, _expired: bool) {}
+
+    fn task_timed_out(&self) {}
 }
 
 /// Counts the end of a task, also when it panics.

@@ -113,6 +113,11 @@ macro_rules! delegate_queue {
                 let $queue = self;
                 ($inner).sees_every_element()
             }
+
+            fn has_partial_bounds(&self) -> bool {
+                let $queue = self;
+                ($inner).has_partial_bounds()
+            }
         }
 
         impl<$T: Send + std::fmt::Debug $(+ $bound)?, $($param)*> std::fmt::Debug for $name<$T, $($K)?> {

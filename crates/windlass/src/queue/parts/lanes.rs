@@ -437,6 +437,10 @@ impl<T: Send, K: Key> Discipline for Lanes<T, K> {
     fn sees_every_element(&self) -> bool {
         self.add_guard.is_some()
     }
+
+    fn has_partial_bounds(&self) -> bool {
+        self.bound != usize::MAX
+    }
 }
 
 fn in_order_of_arrival<T>(mut entries: Vec<Entry<T>>) -> Vec<T> {

@@ -101,6 +101,10 @@ impl<D: Discipline> BlockingQueue<D::Item> for Blocking<D> {
         self.with(|state| (state.items.discipline.sees_every_element(), ()))
     }
 
+    fn has_partial_bounds(&self) -> bool {
+        self.with(|state| (state.items.discipline.has_partial_bounds(), ()))
+    }
+
     fn waiting(&self) -> Option<Waiting> {
         let guard = self.lock.lock();
         Some(Waiting {
