@@ -196,7 +196,10 @@ install() {
     local root="$ROOT/install" said
     cargo install --quiet --debug --locked --path crates/windlass-cli --root "$root" --target-dir "$BUILT" || return 1
     said=$("$root/bin/windlass" --version) && echo "   $said" || return 1
-    "$root/bin/windlass" size --help >/dev/null
+    # 90 ms of waiting for 10 ms of computing: ten threads for each processor.
+    said=$("$root/bin/windlass" size --cores 1 --wait 90ms --compute 10ms) || return 1
+    echo "   ${said%%$'\n'*}"
+    [[ "$said" == "10 threads"* ]]
 }
 
 mutants() {

@@ -178,4 +178,17 @@ mod tests {
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn no_line_of_a_help_text_is_wrapped() {
+        // clap wraps at 100 columns, however wide the terminal is.
+        let texts = [
+            crate::run::HELP,
+            crate::worker::HELP,
+            include_str!("size/help.txt"),
+        ];
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
 }

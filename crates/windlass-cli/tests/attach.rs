@@ -84,8 +84,19 @@ fn a_demo_is_watched_tuned_and_ended_with_a_report() {
     }
     let text = stdout(&demo.windlass(&["pools", "web"]));
     assert!(
-        text.contains("core 4, max 8") && text.contains("policy"),
+        text.contains("core 4, max 8") && text.contains("caller_runs"),
         "{text}"
+    );
+    // The names are those that `set` documents.
+    assert!(
+        text.contains("can be set: core, max, keep-alive, allow-core-timeout, capacity, policy"),
+        "{text}"
+    );
+    let output = demo.windlass(&["set", "web", "keep-alive=90s", "--dry-run"]);
+    assert!(
+        stdout(&output).starts_with("keep-alive 1m 00s -> 1m 30s\n"),
+        "{}",
+        stdout(&output)
     );
 
     let output = demo.windlass(&["set", "web", "core=5", "--dry-run"]);
@@ -152,7 +163,25 @@ fn what_the_console_refuses_is_explained() {
     );
     refused(&["set", "web", "core=5"], "", "needs the token");
     refused(&["set", "web", "core=5"], "wrong", "the right one?");
-    refused(&["set", "web", "core=33"], &demo.token, "hint:");
+    let hints = |settings: &[&str], hint: &str| {
+        let arguments = [&["set", "web"], settings].concat();
+        refused(&arguments, &demo.token, &format!("hint: {hint}"));
+    };
+    // Limits that are set in code hold with --force too; only steps do not.
+    hints(&["core=33"], "the program itself sets these limits");
+    hints(
+        &["core=33", "--force"],
+        "the program itself sets these limits",
+    );
+    hints(&["capacity=2000"], "--force asks");
+    hints(&["policy=foo"], "windlass pools POOL lists the policies");
+    hints(
+        &["parallelism=3"],
+        "windlass pools POOL lists the settings that can",
+    );
+    hints(&["capacity=0"], "windlass pools POOL shows");
+    hints(&["--confirm"], "--confirm keeps a change that was made");
+    hints(&["--revert"], "--confirm keeps a change that was made");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), format!("{}\n", demo.token)).unwrap();
     let path = file.path().to_str().unwrap();

@@ -209,7 +209,15 @@ fn top_shows_pools_and_keys_tune_them() {
             .unwrap();
         stdout(&output).contains("core 5, max 8")
     });
-    keys.write_all(b"q").unwrap();
+    // Escape closes the help, and only then the program.
+    keys.write_all(b"?").unwrap();
+    top.wait_to_see("closes");
+    let drawn = top.shown().matches("last").count();
+    keys.write_all(b"\x1b").unwrap();
+    wait_until("the last minute is drawn again", || {
+        top.shown().matches("last").count() > drawn
+    });
+    keys.write_all(b"\x1b").unwrap();
     let (code, shown) = top.end();
     assert_eq!(code, 0, "{shown}");
     let mut keys = demo.master.take_writer().unwrap();

@@ -159,7 +159,7 @@ fn a_worker_needs_an_allow_list_that_it_can_trust() {
         (output.status.code(), stderr(&output))
     };
     for (text, mode, code, why) in [
-        ("echo\n", 0o666, 1, "everybody can write"),
+        ("echo\n", 0o666, 2, "everybody can write"),
         ("", 0o644, 2, "it allows nothing"),
         (
             "echo\nno-such-program\n",
@@ -173,6 +173,15 @@ fn a_worker_needs_an_allow_list_that_it_can_trust() {
         assert_eq!(found, Some(code), "{told}");
         assert!(told.contains(why) && told.contains("hint:"), "{told}");
     }
+    let mut missing = windlass();
+    missing.args(["worker", "--engine", "redis://127.0.0.1:1/", "--allow"]);
+    let output = output_of(missing.arg(folder.path().join("none")), b"");
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("cannot read the allow-list") && told.contains("hint:"),
+        "{told}"
+    );
     let output = output_of(
         windlass().args(["worker", "--engine", "redis://127.0.0.1:1/"]),
         b"",

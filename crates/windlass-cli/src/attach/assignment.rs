@@ -62,6 +62,14 @@ impl Assignment {
     }
 }
 
+/// Returns the name that `windlass set` takes for a setting of the console.
+pub(super) fn name_of(field: &str) -> String {
+    match field {
+        "keep_alive_seconds" => "keep-alive".to_owned(),
+        other => other.replace('_', "-"),
+    }
+}
+
 impl FromStr for Assignment {
     type Err = AssignmentError;
 
@@ -99,7 +107,7 @@ impl FromStr for Assignment {
 
 #[cfg(test)]
 mod tests {
-    use super::{Assignment, AssignmentError, Value};
+    use super::{Assignment, AssignmentError, Value, name_of};
 
     #[test]
     fn settings_have_the_names_of_the_console() {
@@ -115,6 +123,23 @@ mod tests {
             ),
         ] {
             assert_eq!(text.parse(), Ok(Assignment { field, value }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_shown_is_one_that_is_taken() {
+        for (field, name, value) in [
+            ("core", "core", "8"),
+            ("max", "max", "8"),
+            ("capacity", "capacity", "8"),
+            ("parallelism", "parallelism", "8"),
+            ("policy", "policy", "abort"),
+            ("keep_alive_seconds", "keep-alive", "8s"),
+            ("allow_core_timeout", "allow-core-timeout", "true"),
+        ] {
+            assert_eq!(name_of(field), name);
+            let assignment: Assignment = format!("{name}={value}").parse().unwrap();
+            assert_eq!(assignment.field(), field);
         }
     }
 

@@ -27,6 +27,8 @@ struct Refusal {
 #[derive(Debug, Deserialize)]
 struct Reason {
     message: String,
+    /// The setting that it is about.
+    field: Option<String>,
 }
 
 impl Client {
@@ -126,23 +128,45 @@ impl Client {
 }
 
 fn refusal(status: u16, text: &str) -> Failure {
-    let message = serde_json::from_str::<Refusal>(text).map_or_else(
-        |_| format!("the console answers with status {status}"),
-        |refusal| refusal.error.message,
+    let reason = serde_json::from_str::<Refusal>(text).map_or_else(
+        |_| Reason {
+            message: format!("the console answers with status {status}"),
+            field: None,
+        },
+        |refusal| refusal.error,
     );
-    let failure = Failure::new(message);
-    match status {
-        400 => failure
-            .hint("windlass pools POOL shows the settings that the pool has, and their values"),
-        401 | 403 => failure.hint("is the token in WINDLASS_TOKEN or --token-file the right one?"),
-        404 => failure.hint("windlass pools lists the pools"),
-        409 => failure.hint("the settings have changed meanwhile, or this one cannot be changed"),
-        422 => {
-            failure.hint("--force asks for it all the same, within the limits that are set in code")
-        }
-        429 => failure.hint("wait a second and try again"),
-        _ => failure,
+    let failure = Failure::new(&*reason.message);
+    match hint(status, &reason) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
     }
+}
+
+/// Returns what to do about a refusal. Where one status has several reasons, their texts tell them apart; one of
+/// another version, with other texts, gets a hint less.
+fn hint(status: u16, reason: &Reason) -> Option<&'static str> {
+    let says = |text: &str| reason.message.contains(text);
+    let hint = match (status, reason.field.as_deref()) {
+        (401 | 403, _) => "is the token in WINDLASS_TOKEN or --token-file the right one?",
+        (404, _) => "windlass pools lists the pools",
+        (400, Some("policy")) if says("there is no") => "windlass pools POOL lists the policies",
+        (400 | 409, Some(_)) if says("cannot be changed") => {
+            "windlass pools POOL lists the settings that can be set"
+        }
+        (400, Some(_)) => "windlass pools POOL shows what is set",
+        (409, _) if says("by now") => {
+            "somebody has changed the settings meanwhile: windlass pools POOL shows them; try again"
+        }
+        (409, _) if says("being carried out") => "try again",
+        (409, _) if says("to confirm") => {
+            "--confirm keeps a change that was made with --revert-after; --revert takes the last change back"
+        }
+        (422, _) if says("needs force") => "--force asks for it all the same",
+        (422, _) => "the program itself sets these limits, and --force does not lift them",
+        (429, _) => "wait a second and try again",
+        _ => return None,
+    };
+    Some(hint)
 }
 
 /// Encodes a name as a part of a path.
@@ -160,7 +184,7 @@ pub(crate) fn encode(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{encode, refusal};
+    use super::{Reason, encode, hint, refusal};
 
     #[test]
     fn a_name_is_one_part_of_a_path() {
@@ -173,5 +197,22 @@ mod tests {
         let text = r#"{"error":{"code":"conflict","message":"stale version","field":null}}"#;
         assert_eq!(refusal(409, text).to_string(), "stale version");
         assert!(refusal(500, "<html>").to_string().contains("status 500"));
+    }
+
+    #[test]
+    fn a_refusal_is_explained_by_its_reason() {
+        let hint_of = |status, message: &str, field: Option<&str>| {
+            let (message, field) = (message.to_owned(), field.map(str::to_owned));
+            hint(status, &Reason { message, field }).unwrap_or_default()
+        };
+        let stale = hint_of(409, "the settings have version 3 by now", None);
+        assert!(stale.contains("try again"), "{stale}");
+        let busy = "another change of this executor is being carried out";
+        assert_eq!(hint_of(409, busy, None), "try again");
+        assert_eq!(hint_of(409, "this executor has no pause", None), "");
+        let large = "core 4 -> 32 is a change of more than four times: needs force";
+        assert!(hint_of(422, large, Some("core")).contains("--force asks"));
+        let outside = hint_of(422, "core of 33 is not between 1 and 32", Some("core"));
+        assert!(outside.contains("does not lift"), "{outside}");
     }
 }

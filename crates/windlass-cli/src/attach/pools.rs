@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::address::ConsoleOptions;
+use super::assignment::name_of;
 use super::client::{Client, encode};
 use super::view::{Overview, Pool, Quantiles};
 use crate::duration::Short;
@@ -147,20 +148,29 @@ fn describe(pool: &Pool) -> String {
             );
         }
     }
-    if let Some(policy) = &pool.config.policy {
-        let _ = writeln!(text, "policy    {policy}");
-    }
-    if let Some(keep_alive) = pool.config.keep_alive_seconds {
-        let _ = writeln!(text, "idle      threads end after {}", time(keep_alive));
-    }
-    let _ = writeln!(
-        text,
-        "settings  version {}; can be set: {}",
-        pool.version,
-        pool.tunable.join(", ")
-    );
+    describe_settings(pool, &mut text);
     if !pool.alerts.is_empty() {
         let _ = writeln!(text, "{warn}alerts    {}{reset}", pool.alerts.join(", "));
     }
     text
+}
+
+fn describe_settings(pool: &Pool, text: &mut String) {
+    if let Some(policy) = &pool.config.policy {
+        let _ = write!(text, "policy    {policy}");
+        if !pool.config.policies.is_empty() {
+            let _ = write!(text, "; there are {}", pool.config.policies.join(", "));
+        }
+        text.push('\n');
+    }
+    if let Some(keep_alive) = pool.config.keep_alive_seconds {
+        let _ = writeln!(text, "idle      threads end after {}", time(keep_alive));
+    }
+    let names: Vec<String> = pool.tunable.iter().map(|field| name_of(field)).collect();
+    let _ = writeln!(
+        text,
+        "settings  version {}; can be set: {}",
+        pool.version,
+        names.join(", ")
+    );
 }

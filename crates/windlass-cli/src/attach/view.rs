@@ -1,6 +1,12 @@
 //! What the console says about pools: the part of its answers that is shown.
 
+use std::time::Duration;
+
 use serde::Deserialize;
+use serde_json::Value;
+
+use super::assignment::name_of;
+use crate::duration::Short;
 
 /// All pools of a program.
 #[derive(Debug, Clone, Deserialize)]
@@ -78,6 +84,9 @@ pub(crate) struct Quantiles {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Config {
     pub(crate) policy: Option<String>,
+    /// Those that it can have.
+    #[serde(default)]
+    pub(crate) policies: Vec<String>,
     pub(crate) capacity: Option<u64>,
     pub(crate) keep_alive_seconds: Option<f64>,
     pub(crate) parallelism: Option<u64>,
@@ -129,8 +138,8 @@ pub(crate) struct Changed {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FieldChange {
     pub(crate) field: String,
-    pub(crate) old: serde_json::Value,
-    pub(crate) new: serde_json::Value,
+    pub(crate) old: Value,
+    pub(crate) new: Value,
 }
 
 impl Threads {
@@ -151,21 +160,24 @@ impl Pool {
 impl Changed {
     /// Returns each change as `core 4 -> 8`, with what comes after them.
     pub(crate) fn describe(&self) -> Vec<String> {
-        let text = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Null => "unbounded".to_owned(),
-            other => other.to_string(),
+        let describe = |change: &FieldChange| {
+            let name = name_of(&change.field);
+            let [old, new] = [&change.old, &change.new].map(|value| shown(&change.field, value));
+            format!("{name} {old} -> {new}")
         };
-        self.changes
-            .iter()
-            .map(|change| {
-                format!(
-                    "{} {} -> {}",
-                    change.field,
-                    text(&change.old),
-                    text(&change.new)
-                )
-            })
-            .collect()
+        self.changes.iter().map(describe).collect()
+    }
+}
+
+/// The value of a setting, as `windlass set` takes it.
+fn shown(field: &str, value: &Value) -> String {
+    match value {
+        Value::Number(seconds) if field == "keep_alive_seconds" => {
+            let time = Duration::try_from_secs_f64(seconds.as_f64().unwrap_or_default());
+            Short(time.unwrap_or(Duration::MAX)).to_string()
+        }
+        Value::String(text) => text.clone(),
+        Value::Null => "unbounded".to_owned(),
+        other => other.to_string(),
     }
 }

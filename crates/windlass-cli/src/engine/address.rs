@@ -157,10 +157,24 @@ impl EngineAddress {
         })
     }
 
+    /// Whether the parameters of a PostgreSQL address demand TLS.
+    #[cfg(feature = "postgres")]
+    fn asks_for_tls(&self) -> bool {
+        let parameters = self.0.split_once('?').map_or("", |(_, after)| after);
+        parameters.split('&').any(|one| one == "sslmode=require")
+    }
+
     #[cfg(feature = "postgres")]
     fn open_postgres(&self, patience: Duration) -> Result<OpenEngine, Failure> {
         use windlass_remote::engine::PostgresEngine;
 
+        if self.asks_for_tls() && !cfg!(feature = "postgres-tls") {
+            return Err(
+                Failure::usage("this program was built without TLS for PostgreSQL").hint(
+                    "cargo install windlass-cli --features postgres-tls, or a tunnel and sslmode=disable",
+                ),
+            );
+        }
         let engine = PostgresEngine::builder(&self.0)
             .connect_timeout(patience.min(Duration::from_secs(2)))
             .call_timeout(patience)
@@ -221,6 +235,18 @@ mod tests {
                 "{shown}"
             );
         }
+    }
+
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn tls_for_postgres_is_there_with_its_feature() {
+        let address = address("postgres://me:hunter2@db/tasks?connect_timeout=1&sslmode=require");
+        let told = format!("{:?}", address.open(Duration::from_secs(1)));
+        assert_eq!(
+            told.contains("--features postgres-tls"),
+            !cfg!(feature = "postgres-tls"),
+            "{told}"
+        );
     }
 
     #[test]

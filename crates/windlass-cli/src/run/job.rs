@@ -229,7 +229,7 @@ impl Shared {
                 );
                 self.control
                     .end(Stage::Terminating, Reason::Trouble(failure));
-                let outcome = Outcome::NotStarted(exit::TROUBLE, text);
+                let outcome = Outcome::Lost(text);
                 Some((outcome, started.elapsed()))
             }
         }

@@ -25,7 +25,7 @@ pub enum Outcome {
     NotStarted(u8, String),
     /// It succeeded on a worker, but wrote so many bytes more than a worker sends back.
     Cut(u64),
-    /// What became of it on a worker is not known, and why.
+    /// What became of it on a worker, or what it wrote, is not known, and why.
     Lost(String),
 }
 

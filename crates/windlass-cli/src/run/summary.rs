@@ -8,6 +8,7 @@ use serde::Serialize;
 use windlass::pool::{Histogram, PoolStats};
 
 use super::tally::Counts;
+use crate::count::counted;
 use crate::duration::Short;
 use crate::style;
 
@@ -137,15 +138,14 @@ impl Summary {
         let elapsed = Short(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
         let _ = writeln!(
             text,
-            "{mark}  {} in {elapsed}, {:.1} a second, {} thread{} used {:.0} %",
+            "{mark}  {} in {elapsed}, {:.1} a second, {} used {:.0} %",
             parts.join(", "),
             self.jobs_per_second,
-            self.threads,
-            if self.threads == 1 { "" } else { "s" },
+            counted(self.threads, "thread"),
             self.utilisation * 100.0,
         );
         if let Some(why) = &self.ended_by {
-            let _ = writeln!(text, "{title}ended{reset} {why}");
+            let _ = writeln!(text, "{title}ended{reset}: {why}");
         }
         for (name, times) in [("run", &self.run), ("wait", &self.wait)] {
             if let Some(times) = times {

@@ -16,6 +16,7 @@ use super::options::{MAX_THREADS, SizeOptions};
 use super::simulation::simulate;
 use super::theory::{Theory, erlang_c, mmck};
 use super::{plot, svg};
+use crate::count::counted;
 use crate::duration::Short;
 use crate::exit::{self, Failure};
 use crate::style;
@@ -172,7 +173,7 @@ fn question(pool: &PoolModel, load: &Load) -> String {
     let threads = if pool.max > pool.core {
         format!("{} to {} threads", pool.core, pool.max)
     } else {
-        format!("{} threads", pool.core)
+        counted(pool.core, "thread")
     };
     let queue = match pool.queue {
         Some(bound) => format!("a queue of {bound}"),

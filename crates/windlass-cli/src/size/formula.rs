@@ -6,6 +6,7 @@ use std::time::Duration;
 use anstyle::Reset;
 use windlass::executors::optimal_pool_size;
 
+use crate::count::counted;
 use crate::duration::Short;
 use crate::style;
 
@@ -44,11 +45,11 @@ impl Formula {
         let (title, good, dim, reset) = (style::TITLE, style::GOOD, style::DIM, Reset);
         let (cores, used, ratio) = (self.cores, self.utilisation, self.ratio());
         let (wait, compute) = (Short(self.times.wait), Short(self.times.compute));
-        let threads = self.threads();
+        let threads = counted(self.threads(), "thread");
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "{good}{threads} threads{reset}   {title}N · U · (1 + W/C){reset} = \
+            "{good}{threads}{reset}   {title}N · U · (1 + W/C){reset} = \
              {cores} · {used} · (1 + {wait} / {compute}) = {cores} · {used} · {:.2}",
             1.0 + ratio
         );
@@ -83,5 +84,19 @@ mod tests {
         assert!(text.starts_with("40 threads"), "{text}");
         assert!(text.contains("8 · 0.5 · (1 + 90.0 ms / 10.0 ms)"), "{text}");
         assert!(text.contains("400.0 tasks a second"), "{text}");
+    }
+
+    #[test]
+    fn one_thread_is_no_threads() {
+        let formula = Formula {
+            cores: 1,
+            utilisation: 1.0,
+            times: Times {
+                wait: Duration::ZERO,
+                compute: Duration::from_millis(10),
+            },
+        };
+        let text = anstream::adapter::strip_str(&formula.explain()).to_string();
+        assert!(text.starts_with("1 thread  "), "{text}");
     }
 }

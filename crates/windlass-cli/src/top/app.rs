@@ -7,6 +7,9 @@ use crate::attach::{Overview, Pool, Workers};
 /// How long a change of a key lasts unless it is confirmed, in seconds.
 pub(super) const REVERT_AFTER: u64 = 60;
 
+/// The key that closes the help, or the program.
+pub(super) const ESC: char = '\u{1b}';
+
 /// What the console was asked for by a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Request {
@@ -71,7 +74,8 @@ impl App {
     /// Returns what a key does.
     pub(super) fn key(&mut self, key: char) -> Action {
         match key {
-            'q' => return Action::Quit,
+            ESC if self.shows_help => self.shows_help = false,
+            'q' | ESC => return Action::Quit,
             '?' => self.shows_help = !self.shows_help,
             'j' => self.selected = (self.selected + 1).min(self.pools().len().saturating_sub(1)),
             'k' => self.selected = self.selected.saturating_sub(1),
@@ -164,7 +168,7 @@ fn command(pool: &Pool, command: &'static str, body: Value) -> Request {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Action, App, Request};
+    use super::{Action, App, ESC, Request};
 
     fn pool(name: &str) -> Value {
         json!({
@@ -240,6 +244,18 @@ mod tests {
         app.update(overview(&[]));
         assert!(app.pool().is_none());
         assert_eq!(app.key('+'), Action::None);
+    }
+
+    #[test]
+    fn escape_closes_the_help_before_it_quits() {
+        let mut app = app(&["a"]);
+        app.key('?');
+        assert!(app.shows_help);
+        assert_eq!(app.key(ESC), Action::None);
+        assert!(!app.shows_help);
+        assert_eq!(app.key(ESC), Action::Quit);
+        app.key('?');
+        assert_eq!(app.key('q'), Action::Quit);
     }
 
     #[test]

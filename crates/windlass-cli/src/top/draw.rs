@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
         frame.render_widget(
             Paragraph::new(help())
                 .wrap(Wrap { trim: false })
-                .block(Block::bordered().title("keys")),
+                .block(Block::bordered().title("keys, esc closes")),
             detail,
         );
     } else if let Some(pool) = app.pool() {

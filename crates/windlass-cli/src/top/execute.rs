@@ -7,7 +7,7 @@ use clap::Args;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::{Action, App};
+use super::app::{Action, App, ESC};
 use super::draw::draw;
 use super::feed::{Answer, Feed, Question};
 use crate::attach::{Client, ConsoleOptions, Overview};
@@ -95,7 +95,7 @@ fn key_of(key: KeyEvent) -> Option<char> {
         KeyCode::Char(character) => Some(character),
         KeyCode::Down => Some('j'),
         KeyCode::Up => Some('k'),
-        KeyCode::Esc => Some('q'),
+        KeyCode::Esc => Some(ESC),
         _ => None,
     }
 }

@@ -93,13 +93,15 @@ impl AllowList {
     /// If it cannot be read, everybody can write to it, or it is no allow-list.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        let unreadable =
-            |error| Failure::new(format!("cannot read the allow-list {shown}: {error}"));
+        let unreadable = |error| {
+            Failure::usage(format!("cannot read the allow-list {shown}: {error}"))
+                .hint("--allow names a file; is the path right?")
+        };
         let mut file = File::open(path).map_err(unreadable)?;
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
         if mode & 0o002 != 0 {
             let message = format!("everybody can write to the allow-list {shown}");
-            return Err(Failure::new(message).hint(format!("chmod o-w {shown}")));
+            return Err(Failure::usage(message).hint(format!("chmod o-w {shown}")));
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(unreadable)?;

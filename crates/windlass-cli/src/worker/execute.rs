@@ -16,6 +16,7 @@ use windlass_remote::{RemoteWorker, StartError};
 use super::allow::AllowList;
 use super::options::WorkerOptions;
 use super::runner::Runner;
+use crate::count::counted;
 use crate::engine::{CommandRunner, CommandTask, EngineAddress, OpenEngine, read_key, trouble};
 use crate::exit::{self, Failure, complain};
 use crate::run::control::Control;
@@ -59,11 +60,11 @@ pub fn execute(options: &WorkerOptions) -> Result<ExitCode, Failure> {
     let worker = start(options, &open, &runner)?;
     if !options.quiet {
         complain(format_args!(
-            "{} serves the queue {} at {} with {} slots; allowed: {names}",
+            "{} serves the queue {} at {} with {}; allowed: {names}",
             worker.id(),
             options.queue,
             open.place,
-            threads(options)
+            counted(threads(options), "slot")
         ));
     }
     let watch = Watch::begin(&open);
