@@ -486,13 +486,15 @@ fn later_wall(at: SystemTime, time: Duration) -> SystemTime {
     at.checked_add(time).unwrap_or(at)
 }
 
-/// Refuses a value that is more than four times as large, or small, as before.
+/// Refuses a value that is more than four times as large, or small, as before, and a bound that comes or goes.
 fn check_factor(changes: &[FieldChange]) -> Result<(), ChangeError> {
     let is_far = |change: &&FieldChange| match (&change.old, &change.new) {
         (Value::Count(old), Value::Count(new)) => {
             let (old, new) = ((*old).max(1), (*new).max(1));
             new.div_ceil(FACTOR) > old || old.div_ceil(FACTOR) > new
         }
+        // No number is near to no bound.
+        (Value::Count(_), Value::Unbounded) | (Value::Unbounded, Value::Count(_)) => true,
         (Value::Time(old), Value::Time(new)) if !old.is_zero() && !new.is_zero() => {
             let factor = u32::try_from(FACTOR).unwrap_or(u32::MAX);
             *new > old.saturating_mul(factor) || *old > new.saturating_mul(factor)

@@ -214,6 +214,22 @@ fn limits_a_factor_of_four_and_a_dry_run_are_kept() {
 
 /// WL-418
 #[test]
+fn a_bound_that_goes_or_comes_is_further_than_a_factor_of_four() {
+    let watched = Watched::new();
+    let open = unbounded(&watched);
+    for (name, capacity) in [("web", usize::MAX), ("open", 5)] {
+        let change = Change::new().capacity(capacity);
+        let error = watched.monitor.change(name, &change, &any()).unwrap_err();
+        assert!(matches!(error, ChangeError::TooLarge(_)), "{error:?}");
+        let forced = any().force(true);
+        watched.monitor.change(name, &change, &forced).unwrap();
+    }
+    assert_eq!(watched.pool.queue().capacity(), None);
+    assert_eq!(open.queue().capacity(), Some(5));
+}
+
+/// WL-418
+#[test]
 fn settings_without_effect_are_warned_of_before_they_are_set() {
     let registry = windlass::monitor::Registry::new();
     let pool = executors::fixed_thread_pool(2).unwrap();
