@@ -207,6 +207,30 @@ fn what_the_console_refuses_is_explained() {
 }
 
 #[test]
+fn a_proxy_of_the_environment_does_not_get_the_token() {
+    let demo = Demo::start(&["--quiet"]);
+    // Nothing listens there: what went by the proxy would fail.
+    let proxies = [
+        "http_proxy",
+        "HTTP_PROXY",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ];
+    let output = windlass()
+        .args(["pools", "-A", &demo.address])
+        .env("WINDLASS_TOKEN", &demo.token)
+        .envs(proxies.map(|name| (name, "http://127.0.0.1:1")))
+        .env_remove("no_proxy")
+        .env_remove("NO_PROXY")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    demo.end();
+}
+
+#[test]
 fn without_a_console_the_next_step_is_named() {
     for command in [&["pools"][..], &["set", "web", "core=1"]] {
         let output = windlass()

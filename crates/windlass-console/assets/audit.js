@@ -2,12 +2,20 @@
 import { changeLine } from './changes.js';
 import { el, KeyedList, show, text } from './dom.js';
 import { clock, words } from './format.js';
+import { icon } from './icons.js';
 import { on, state } from './state.js';
 
-/** The audit list of a pool. */
+const REMOTE = /^(remote_|engine_)/;
+
+/** Whether an entry is about the remote queues: a command, or the silence of one of their alerts. */
+export function isRemote({ action, detail }) {
+  return REMOTE.test(action) || (action === 'silence' && REMOTE.test(detail ?? ''));
+}
+
+/** The list of those entries of the audit that `isListed` accepts. */
 export class AuditList {
-  constructor(name) {
-    this.name = name;
+  constructor(isListed) {
+    this.isListed = isListed;
     this.rows = el('ol.audit', { tabindex: 0, 'aria-labelledby': 'audit-title' });
     this.empty = el('p.empty', null, 'Nothing has been changed since the program started.');
     this.list = new KeyedList(this.rows, { key: (entry) => entry.id, make: makeRow, update: updateRow });
@@ -23,7 +31,7 @@ export class AuditList {
   }
 
   draw() {
-    const entries = state.audit.filter((entry) => entry.pool === this.name);
+    const entries = state.audit.filter(this.isListed);
     show(this.empty, entries.length === 0);
     this.list.render(entries);
   }
@@ -35,7 +43,8 @@ export class AuditList {
 
 function makeRow(entry) {
   const note = el('span.audit__note');
-  const what = entry.changes.length > 0 ? changeLine(entry.changes) : words(entry.action);
+  const action = entry.changes.length > 0 ? changeLine(entry.changes) : words(entry.action);
+  const what = entry.detail === null ? action : `${action}: ${entry.detail}`;
   const by = [origin(entry), entry.actor].filter(Boolean).join(', ');
   return {
     note,
@@ -44,6 +53,9 @@ function makeRow(entry) {
       null,
       el('time.audit__time', { datetime: new Date(entry.at_ms).toISOString() }, clock(entry.at_ms)),
       el('span.audit__what', null, entry.action === 'revert' ? `Reverted: ${what}` : what, note),
+      ...entry.warnings.map((warning) =>
+        el('span.audit__warning', null, icon('alert'), el('span.sr-only', null, 'Warning: '), warning),
+      ),
       el('span.audit__by', null, by),
     ),
   };

@@ -1,6 +1,6 @@
 // One pool in full: figures, charts, workers, tasks, alerts, tuning and the audit list.
 import { Actions } from './actions.js';
-import { AuditList } from './audit.js';
+import { AuditList, isRemote } from './audit.js';
 import { forget, later } from './batch.js';
 import { Chart, chartsOf } from './charts.js';
 import { AlertChips, StateChip } from './chips.js';
@@ -88,7 +88,7 @@ class PoolView {
     this.alerts = new AlertPanel(pool.name);
     this.workers = new WorkerStrip(pool.name);
     this.recent = new RecentTasks(pool.name);
-    this.audit = new AuditList(pool.name);
+    this.audit = new AuditList((entry) => entry.pool === pool.name && !isRemote(entry));
     this.special = pool.scheduled !== null ? new NextRuns() : pool.fork_join !== null ? new Stealing() : null;
     this.node = this.build();
   }

@@ -2,12 +2,14 @@
 //
 // It is read with fetch and not with EventSource, which cannot send the token where reads need one
 // and gives up for good when a restarting server answers with an error.
-import { authorization } from './session.js';
+import { authorization, lock } from './session.js';
 import { setConnection, state, takeAlert, takeAudit, takeHello, takePools } from './state.js';
 
 const RETRY_MS = [250, 500, 1_000, 2_000];
 /** Figures come every second: after this much silence the connection counts as dead. */
 const SILENCE_MS = 6_000;
+/** A monitor that takes no samples by itself sends none; then the keep-alive of every 15 seconds has to do. */
+const LONG_SILENCE_MS = 20_000;
 
 const EVENTS = { hello: takeHello, pools: takePools, alert: takeAlert, audit: takeAudit };
 let current = null;
@@ -57,15 +59,18 @@ async function follow(controller) {
     const headers = { ...authorization(), Accept: 'text/event-stream' };
     if (last !== null) headers['Last-Event-ID'] = last;
     const answer = await fetch('events', { headers, cache: 'no-store', signal: controller.signal });
-    if (answer.status === 401) return setConnection('locked');
+    if (answer.status === 401) {
+      lock();
+      return setConnection('locked');
+    }
     if (!answer.ok) return undefined;
     const parser = new EventParser();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return undefined;
-      alive.feed();
       const events = parser.take(value);
+      alive.feed(events);
       if (events.length > 0) take(events);
     }
   } finally {
@@ -85,13 +90,20 @@ function take(events) {
 }
 
 function watchdog(controller) {
-  let last = Date.now();
+  let fed = Date.now();
+  // Until the first answer, and as long as figures come.
+  let patience = SILENCE_MS;
   const timer = setInterval(() => {
-    if (Date.now() - last > SILENCE_MS) controller.abort();
+    if (Date.now() - fed <= patience) return;
+    // The next one begins with a whole snapshot, also if there is nothing new.
+    last = null;
+    controller.abort();
   }, 1_000);
   return {
-    feed: () => {
-      last = Date.now();
+    feed: (events) => {
+      fed = Date.now();
+      if (events.some(({ name }) => name === 'pools')) patience = SILENCE_MS;
+      else if (events.some(({ name }) => name === 'hello')) patience = LONG_SILENCE_MS;
     },
     end: () => clearInterval(timer),
   };

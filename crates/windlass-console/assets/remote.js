@@ -1,5 +1,6 @@
 // The remote queues: engine, queues, workers, one task by its id, and dead letters.
 import { read, write } from './api.js';
+import { AuditList, isRemote } from './audit.js';
 import { later } from './batch.js';
 import { attempt, confirmed, unlocked } from './dialog.js';
 import { el, KeyedList, set, show, text } from './dom.js';
@@ -19,6 +20,7 @@ export function showRemote(main) {
   view.follow();
   return () => {
     view.ended = true;
+    view.audit.end();
   };
 }
 
@@ -60,6 +62,7 @@ class RemoteView {
     });
     this.dead = new DeadLetters();
     this.lookup = new TaskLookup();
+    this.audit = new AuditList(isRemote);
     this.node = el(
       'div.remote',
       null,
@@ -68,6 +71,7 @@ class RemoteView {
       this.queueTable.node,
       el('div.pair', null, this.workerTable.node, this.lookup.node),
       this.dead.node,
+      this.audit.node,
     );
   }
 

@@ -11,9 +11,18 @@ export const session = { token: recall('sessionStorage', KEY), write: false };
 export function takeTokenFromAddress() {
   const found = /^#token=([^&]+)$/.exec(location.hash);
   if (found === null) return false;
-  take(decodeURIComponent(found[1]));
+  take(decoded(found[1]));
   history.replaceState(null, '', `${location.pathname}${location.search}#/`);
   return true;
+}
+
+/** The text that stands in an address; as it is where it is no such text, so that the server can refuse it. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Asks the server whether the kept token allows changes; a wrong one is forgotten. */

@@ -78,7 +78,8 @@ export class TuneForm {
     this.follow(name, pool);
     const unit = name === 'keep_alive_seconds' ? el('span.field__unit', null, 's') : null;
     const control = el('span.field__with-unit', null, input, unit);
-    return el('div.field.field--row', null, el('label', { for: id }, field(name), was), control, error);
+    const hint = name === 'capacity' ? el('span.field__aside', null, ' (empty: no bound)') : null;
+    return el('div.field.field--row', null, el('label', { for: id }, field(name), hint, was), control, error);
   }
 
   /** A setting that this pool cannot change is shown, with the reason. */
@@ -169,6 +170,9 @@ export class TuneForm {
 
   async ask(force = false) {
     const changes = this.changes();
+    // What is no number reads as an empty field, and an empty capacity is one that has no bound.
+    for (const [name, { input }] of this.inputs)
+      if (input?.validity.badInput) return this.complain(`${field(name)} is a number.`, name);
     if (Object.keys(changes).length === 0) return this.complain('Nothing is changed yet: edit a field first.');
     if (!(await unlocked())) return undefined;
     const { version } = state.pools.get(this.name) ?? {};
@@ -272,6 +276,7 @@ function makeInput(name, id, pool) {
     min: least,
     max: most,
     step: name === 'keep_alive_seconds' ? 'any' : 1,
+    placeholder: name === 'capacity' ? setting(name, null) : null,
     autocomplete: 'off',
   });
 }
@@ -299,7 +304,8 @@ function advice(error) {
 function insideLimits(changes, pool) {
   return Object.entries(changes).every(([name, value]) => {
     const limits = pool?.limits?.[name];
-    return limits === undefined || limits === null || (value >= limits[0] && value <= limits[1]);
+    if (limits === undefined || limits === null) return true;
+    return value !== null && value >= limits[0] && value <= limits[1];
   });
 }
 

@@ -90,3 +90,77 @@ impl AsyncWrite for StallLimit {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StallLimit;
+    use std::future::poll_fn;
+    use std::io;
+    use std::pin::Pin;
+    use std::time::Duration;
+    use tokio::io::AsyncWrite;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::time::timeout;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+    static CHUNK: [u8; 1 << 16] = [0; 1 << 16];
+
+    /// Runs a test with both ends of a connection.
+    fn connected<F: Future<Output = ()>>(test: impl FnOnce(TcpStream, TcpStream) -> F) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let peer = TcpStream::connect(listener.local_addr().unwrap()).await;
+            let (stream, _) = listener.accept().await.unwrap();
+            timeout(PATIENCE, test(stream, peer.unwrap()))
+                .await
+                .unwrap();
+        });
+    }
+
+    async fn write(limited: &mut StallLimit) -> io::Result<usize> {
+        poll_fn(|cx| Pin::new(&mut *limited).poll_write(cx, &CHUNK)).await
+    }
+
+    #[test]
+    fn a_write_to_a_peer_that_reads_nothing_fails() {
+        connected(|stream, peer| async move {
+            let mut limited = StallLimit::new(stream, Duration::from_millis(50));
+            let failed = loop {
+                if let Err(error) = write(&mut limited).await {
+                    break error;
+                }
+            };
+            assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
+            drop(peer);
+        });
+    }
+
+    #[test]
+    fn a_peer_that_reads_is_written_to_and_nothing_waits_after_that() {
+        connected(|stream, peer| async move {
+            let mut limited = StallLimit::new(stream, Duration::from_secs(5));
+            let reading = async {
+                let (mut buffer, mut left) = (vec![0; 1 << 16], 1 << 24);
+                while left > 0 {
+                    peer.readable().await.unwrap();
+                    match peer.try_read(&mut buffer) {
+                        Ok(count) => left -= count.min(left),
+                        Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                    }
+                }
+            };
+            let writing = async {
+                let mut left = 1 << 24;
+                while left > 0 {
+                    left -= write(&mut limited).await.unwrap().min(left);
+                }
+            };
+            tokio::join!(reading, writing);
+            assert!(limited.waiting.is_none());
+        });
+    }
+}

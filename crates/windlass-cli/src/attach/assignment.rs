@@ -84,6 +84,7 @@ impl FromStr for Assignment {
         let (field, value) = match name.replace('_', "-").as_str() {
             "core" => ("core", count()?),
             "max" => ("max", count()?),
+            "capacity" | "queue" if value == "unbounded" => ("capacity", Value::Null),
             "capacity" | "queue" => ("capacity", count()?),
             "parallelism" => ("parallelism", count()?),
             "keep-alive" | "keep-alive-seconds" => {
@@ -114,6 +115,7 @@ mod tests {
         for (text, field, value) in [
             ("core=8", "core", Value::from(8)),
             ("queue=100", "capacity", Value::from(100)),
+            ("capacity=unbounded", "capacity", Value::Null),
             ("keep_alive=1m", "keep_alive_seconds", Value::from(60.0)),
             ("policy=caller-runs", "policy", Value::from("caller_runs")),
             (

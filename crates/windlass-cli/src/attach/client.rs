@@ -36,6 +36,8 @@ impl Client {
         let config = Agent::config_builder()
             .timeout_global(Some(Duration::from_secs(5)))
             .http_status_as_error(false)
+            // The token is for the console: a proxy of the environment would read it.
+            .proxy(None)
             .build();
         Ok(Self {
             agent: config.into(),

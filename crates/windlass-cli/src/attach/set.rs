@@ -19,8 +19,8 @@ pub struct SetOptions {
     #[arg(value_name = "POOL")]
     pub pool: String,
 
-    /// Settings and their values: core, max, capacity, keep-alive, allow-core-timeout, policy,
-    /// parallelism
+    /// Settings and their values: core, max, capacity (a number or unbounded), keep-alive,
+    /// allow-core-timeout, policy, parallelism
     #[arg(value_name = "NAME=VALUE", required_unless_present_any = ["confirm", "revert"])]
     pub settings: Vec<Assignment>,
 

@@ -80,7 +80,7 @@ type Column = (&'static str, Constraint, u16);
 
 static COLUMNS: [Column; 10] = [
     ("pool", Constraint::Min(12), 0),
-    ("state", Constraint::Length(9), 0),
+    ("state", Constraint::Length(11), 0),
     ("threads", Constraint::Length(10), 0),
     ("", Constraint::Length(10), 110),
     ("queue", Constraint::Length(13), 0),
@@ -129,9 +129,11 @@ fn cells(pool: &Pool) -> [String; 10] {
     } else {
         pool.state.as_str()
     };
+    // A colour alone is not seen by all, nor on each terminal; the column of alerts is not always there.
+    let mark = if pool.alerts.is_empty() { "" } else { "! " };
     [
         pool.name.clone(),
-        state.to_owned(),
+        format!("{mark}{state}"),
         format!(
             "{}/{} ({})",
             threads.active,
@@ -166,12 +168,12 @@ fn details(frame: &mut Frame<'_>, app: &App, pool: &Pool, area: Rect) {
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(area);
     let [figures, active, queue] = Layout::vertical([
-        Constraint::Length(6),
+        Constraint::Length(if pool.alerts.is_empty() { 6 } else { 7 }),
         Constraint::Fill(1),
         Constraint::Fill(1),
     ])
     .areas(left);
-    let lines = vec![
+    let mut lines = vec![
         Line::from(quantiles("wait", pool.wait, figures.width)),
         Line::from(quantiles("run ", pool.run, figures.width)),
         Line::from(format!(
@@ -183,6 +185,9 @@ fn details(frame: &mut Frame<'_>, app: &App, pool: &Pool, area: Rect) {
         )),
         pending(app, pool),
     ];
+    if !pool.alerts.is_empty() {
+        lines.insert(0, Line::from(format!("! {}", pool.alerts.join(", ")).red()));
+    }
     let block = Block::bordered().title(pool.name.clone());
     frame.render_widget(Paragraph::new(lines).block(block), figures);
     spark(frame, active, "active, last minute", &pool.spark.active);
@@ -330,6 +335,19 @@ mod tests {
         let large = screen(&app, (120, 40));
         for text in ["rejected", "alerts", "██░░", "p90 21.5 ms"] {
             assert!(large.contains(text), "no {text:?} in\n{large}");
+        }
+    }
+
+    #[test]
+    fn an_alert_is_more_than_a_colour_on_a_small_terminal() {
+        let mut app = app();
+        let mut pool = app.pools()[0].clone();
+        assert!(!screen(&app, (80, 24)).contains('!'));
+        pool.alerts = vec!["queue_age".to_owned(), "reject".to_owned()];
+        app.overview.as_mut().unwrap().pools = vec![pool];
+        let small = screen(&app, (80, 24));
+        for text in ["! running", "! queue_age, reject", "16/16 (64)", "12m 34s"] {
+            assert!(small.contains(text), "no {text:?} in\n{small}");
         }
     }
 

@@ -78,7 +78,11 @@ fn change(fields: &mut Fields) -> Result<Change, Failure> {
     change.max = fields.count("max")?;
     change.keep_alive = fields.seconds("keep_alive_seconds")?;
     change.allow_core_timeout = fields.flag("allow_core_timeout")?;
-    change.capacity = fields.count("capacity")?;
+    change.capacity = match fields.is_null("capacity") {
+        // As it is shown: no bound.
+        true => Some(usize::MAX),
+        false => fields.count("capacity")?,
+    };
     change.policy = fields.text("policy")?.map(Arc::from);
     change.parallelism = fields.count("parallelism")?;
     Ok(change)

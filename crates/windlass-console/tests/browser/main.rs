@@ -7,6 +7,7 @@
 mod driver;
 mod fixture;
 mod fluency;
+mod hostile;
 mod kinds;
 mod looks;
 mod page;

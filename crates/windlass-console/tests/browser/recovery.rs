@@ -1,6 +1,8 @@
 //! What the page does when a connection breaks, and when the browser keeps nothing for it.
 
+use windlass::monitor::{Monitor, Registry};
 use windlass::prelude::*;
+use windlass_console::Console;
 
 use crate::driver::browse;
 use crate::fixture::Fixture;
@@ -107,5 +109,53 @@ fn a_page_that_is_loaded_again_and_again_is_shown_each_time() {
         .await;
         page.assert_clean().await;
         pool.close();
+    });
+}
+
+#[test]
+fn a_monitor_that_takes_no_samples_by_itself_is_no_dead_connection() {
+    browse(async |page| {
+        let monitor = Monitor::builder().registry(&Registry::new()).manual(true);
+        let monitor = monitor.start().unwrap();
+        let builder = Console::builder().monitor(&monitor).bind("127.0.0.1:0");
+        let console = builder.announce(false).start().unwrap();
+        page.open(&console.url()).await;
+        let live = "document.querySelector('#connection').dataset.state === 'live'";
+        page.until("the page is connected", live).await;
+        // The clock leaps, and the page looks at it once a second.
+        page.run(
+            "window.asked = 0; window.ticks = 0;
+             const { fetch } = window;
+             window.fetch = (path, options) => {
+                 if (path === 'events') window.asked += 1;
+                 return fetch(path, options);
+             };
+             const { now } = Date;
+             window.leap = (ms) => {
+                 window.ticks = 0;
+                 Date.now = () => now() + ms;
+             };
+             setInterval(() => { window.ticks += 1; }, 1000);
+             window.leap(10_000);",
+        )
+        .await;
+        page.until("the page has looked", "window.ticks >= 3").await;
+        assert_eq!(page.value("window.asked").await, 0);
+        // Not even a keep-alive came.
+        page.run("window.leap(60_000);").await;
+        page.until("the page connects again", "window.asked === 1")
+            .await;
+        page.until("the page is connected", live).await;
+    });
+}
+
+#[test]
+fn what_is_no_text_in_the_address_leaves_the_page_as_it_is() {
+    browse(async |page| {
+        let fixture = Fixture::new();
+        let _pool = fixture.pool("web", 2);
+        let page_address = fixture.url("").replace("#/", "#token=%");
+        page.open(&page_address).await;
+        page.until_shown("[data-pool=web]").await;
     });
 }

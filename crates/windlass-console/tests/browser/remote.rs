@@ -80,6 +80,11 @@ fn queues_fit_on_a_phone_and_one_without_a_worker_says_so() {
             "!document.querySelector('.chip[data-state=alert]').checkVisibility()",
         )
         .await;
+        page.until(
+            "who has paused which queue is said",
+            "document.querySelector('.audit__entry').textContent.includes('remote pause: queue mail')",
+        )
+        .await;
         page.assert_clean().await;
     });
 }

@@ -4,9 +4,12 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
+use windlass::monitor::{Monitor, Registry};
+use windlass_console::Console;
+
+use crate::kit::await_that;
 use crate::kit::http::{Events, Request, connect, exchange};
 use crate::kit::stage::Stage;
-use crate::kit::{PATIENCE, await_that};
 
 #[test]
 fn a_body_of_more_than_16_kib_is_refused() {
@@ -45,7 +48,8 @@ fn a_peer_that_sends_its_headers_slowly_is_cut_off() {
     stream
         .set_read_timeout(Some(Duration::from_millis(250)))
         .unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    // Well before the limit that the server would have by itself, 30 s.
+    let deadline = Instant::now() + Duration::from_secs(15);
     let mut header = b"GET / HTTP/1.1\r\nHost: "
         .iter()
         .chain(std::iter::repeat(&b'x'));
@@ -153,6 +157,39 @@ fn many_connections_that_do_nothing_do_not_lock_others_out_for_long() {
         exchange(address, &request).is_some_and(|response| response.status == 200)
     });
     drop(idle);
+}
+
+#[test]
+fn a_connection_beyond_the_128th_is_closed_at_once() {
+    let stage = Stage::new();
+    let address = stage.console.local_addr();
+    let mut idle: Vec<_> = (0..200).map(|_| connect(address)).collect();
+    // Before the limit of the headers, of 5 s, would close it.
+    let mut last = idle.pop().unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    match last.read(&mut [0; 1]) {
+        Ok(0) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
+        other => panic!("the connection is still open: {other:?}"),
+    }
+}
+
+#[test]
+fn by_default_a_peer_makes_twenty_requests_a_second_after_a_burst_of_a_hundred() {
+    let registry = Registry::new();
+    let monitor = Monitor::builder().registry(&registry).manual(true);
+    let monitor = monitor.start().unwrap();
+    let builder = Console::builder().bind("127.0.0.1:0").announce(false);
+    let console = builder.monitor(&monitor).start().unwrap();
+    let begun = Instant::now();
+    let served = (0..400).filter(|_| {
+        let request = Request::new(console.local_addr(), "GET", "/api/v1/pools");
+        request.send().status == 200
+    });
+    let served = served.count();
+    let seconds = usize::try_from(begun.elapsed().as_secs() + 1).unwrap();
+    assert!((100..=100 + 20 * seconds).contains(&served), "{served}");
+    assert!(served < 400, "nothing was refused in {seconds} s");
 }
 
 #[test]

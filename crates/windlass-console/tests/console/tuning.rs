@@ -162,6 +162,28 @@ fn limits_of_the_program_hold_and_a_leap_needs_force() {
 }
 
 #[test]
+fn the_bound_of_a_queue_is_taken_away_with_null_and_force() {
+    let stage = Stage::new();
+    let pool = stage.pool("web");
+    let version = stage.version("web");
+    for body in [
+        r#"{"capacity":null}"#,
+        r#"{"capacity":18446744073709551615}"#,
+    ] {
+        let refused = stage.patch("web", version, body).expect(422).json();
+        assert_eq!(refused["error"]["code"], "outside_limits");
+    }
+    assert!(pool.queue().capacity().is_some());
+    let body = r#"{"capacity":null,"force":true}"#;
+    let changed = stage.patch("web", version, body).expect(200).json();
+    assert!(changed["changes"][0]["new"].is_null(), "{changed}");
+    assert_eq!(pool.queue().capacity(), None);
+    // No other setting has no value.
+    let refused = stage.patch("web", version + 1, r#"{"core":null}"#);
+    assert_eq!(refused.expect(400).json()["error"]["field"], "core");
+}
+
+#[test]
 fn a_queue_that_cannot_be_resized_is_a_conflict() {
     let stage = Stage::new();
     let pool = windlass::ThreadPoolExecutor::builder()

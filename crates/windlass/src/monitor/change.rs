@@ -163,7 +163,7 @@ pub struct ChangeOptions {
     pub version: Option<u64>,
     /// Whether the change is only checked.
     pub dry_run: bool,
-    /// Whether a value may be more than four times as large, or small, as before.
+    /// Whether a value may be more than four times as large, or small, as before, and a bound come or go.
     pub force: bool,
     /// After how long the change is undone, unless it is confirmed.
     pub revert_after: Option<Duration>,
@@ -189,7 +189,7 @@ impl ChangeOptions {
         self
     }
 
-    /// Sets whether a value may be more than four times as large, or small, as before.
+    /// Sets whether a value may be more than four times as large, or small, as before, and a bound come or go.
     pub const fn force(mut self, force: bool) -> Self {
         self.force = force;
         self

@@ -230,7 +230,7 @@ pub(super) const MICROMETER: &[Metric] = &[
     metric(
         "executor_active_threads",
         "The approximate number of threads that are actively executing tasks",
-        Read::Gauge(|pool| some(pool.snapshot.threads.active)),
+        Read::Gauge(|pool| is_pool(pool).then_some(number(pool.snapshot.threads.active))),
     ),
     metric(
         "executor_completed_tasks_total",
@@ -240,7 +240,7 @@ pub(super) const MICROMETER: &[Metric] = &[
     metric(
         "executor_queued_tasks",
         "The approximate number of tasks that are queued for execution",
-        Read::Gauge(|pool| some(pool.snapshot.queue.len)),
+        Read::Gauge(|pool| is_pool(pool).then_some(number(pool.snapshot.queue.len))),
     ),
     metric(
         "executor_queue_remaining_tasks",
@@ -288,8 +288,19 @@ pub(super) const MICROMETER: &[Metric] = &[
         "Estimate of the total number of tasks stolen from one thread's work queue by another",
         Read::Counter(|pool| Some(pool.snapshot.fork_join.as_ref()?.steals)),
     ),
+    // Of a fork-join pool these three have no unit in Micrometer, and so no suffix.
     metric(
-        "executor_running_threads",
+        "executor_active",
+        "Estimate of the number of threads that are currently stealing or executing tasks",
+        Read::Gauge(|pool| (!is_pool(pool)).then_some(number(pool.snapshot.threads.active))),
+    ),
+    metric(
+        "executor_queued",
+        "Estimate of the total number of tasks currently held in queues",
+        Read::Gauge(|pool| (!is_pool(pool)).then_some(number(pool.snapshot.queue.len))),
+    ),
+    metric(
+        "executor_running",
         "Estimate of the number of worker threads that are not blocked",
         Read::Gauge(|pool| some(pool.snapshot.fork_join.as_ref()?.running)),
     ),

@@ -65,6 +65,17 @@ impl fmt::Debug for Policies {
     }
 }
 
+/// The policy of an executor before a change.
+#[derive(Clone)]
+pub(super) struct FormerPolicy(pub(super) Arc<dyn RejectedExecutionHandler>);
+
+impl fmt::Debug for FormerPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Its own name is the user's to tell, and this may be printed under a lock.
+        f.debug_struct("FormerPolicy").finish_non_exhaustive()
+    }
+}
+
 /// A policy under the name that it was registered with.
 struct Named {
     name: Arc<str>,

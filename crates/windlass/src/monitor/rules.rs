@@ -92,6 +92,20 @@ impl AlertBook {
         self.states.iter().filter_map(AlertState::alert)
     }
 
+    /// Ends all alerts, as their executor is gone; returns those that others believe to be active.
+    ///
+    /// Also those that are silenced: they could not be told later.
+    pub(super) fn end(self, wall: SystemTime) -> Vec<Alert> {
+        let told = self.states.into_iter().filter(|state| state.is_told);
+        let ended = told.filter_map(|state| {
+            let mut alert = state.alert?;
+            alert.active = false;
+            alert.cleared.get_or_insert(wall);
+            Some(alert)
+        });
+        ended.collect()
+    }
+
     /// Tells nobody of this kind of alert for some time; returns the alert, if there is or was one.
     pub(super) fn silence(
         &mut self,

@@ -9,13 +9,24 @@ impl Shared {
     /// Takes a sample of all executors, and undoes what is to be undone by now.
     pub(super) fn sample(&self) {
         let pools = self.registry.pools();
+        // Before the others are read: one of them may have the name, and so the alerts, of one that is gone.
+        self.forget_others(&pools);
         for pool in &pools {
             self.sample_one(pool);
         }
-        self.with(|state| state.keep_only(&pools));
         self.revert_due(&pools);
         self.samples.fetch_add(1, Ordering::Relaxed);
         self.sinks.send(Event::Sampled);
+    }
+
+    /// Forgets executors that are not among these, and tells that their alerts have ended with them.
+    fn forget_others(&self, pools: &[RegisteredPool]) {
+        let wall = self.clock.wall_now();
+        for track in self.with(|state| state.keep_only(pools)) {
+            for alert in track.alerts.end(wall) {
+                self.sinks.send(Event::Alert(alert));
+            }
+        }
     }
 
     fn sample_one(&self, pool: &RegisteredPool) {

@@ -54,10 +54,14 @@ impl State {
         self.tracks.get_mut(&pool.number())
     }
 
-    /// Forgets executors that are not among these.
-    pub(super) fn keep_only(&mut self, pools: &[RegisteredPool]) {
+    /// Forgets executors that are not among these; returns what was known of them.
+    #[must_use = "it may hold what is the user's, which is not dropped under the lock"]
+    pub(super) fn keep_only(&mut self, pools: &[RegisteredPool]) -> Vec<Track> {
         let is_listed = |number: &u64| pools.iter().any(|pool| pool.number() == *number);
-        self.tracks.retain(|number, _| is_listed(number));
+        let numbers = self.tracks.keys().copied();
+        let gone: Vec<_> = numbers.filter(|number| !is_listed(number)).collect();
+        let gone = gone.iter().filter_map(|number| self.tracks.remove(number));
+        gone.collect()
     }
 
     pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {

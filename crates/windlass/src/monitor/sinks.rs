@@ -22,7 +22,8 @@ pub enum Event {
     /// A sample was taken: the figures are new.
     Sampled,
     /// An alert was raised or cleared. That it was raised is told once in two minutes, and nothing while it is
-    /// silenced; what is still so after that is told then.
+    /// silenced; what is still so after that is told then. Those of an executor that has ended are told as
+    /// cleared, silenced or not.
     Alert(Alert),
     /// Settings were changed, or a command was carried out; or such an entry was amended: its change was
     /// undone or confirmed. It has the same number then.

@@ -69,7 +69,7 @@ pub trait Monitored: Send + Sync {
     }
 
     /// Changes the settings, all or none. The change was [checked](Self::check) and is within the limits;
-    /// `policy` is the one that it names.
+    /// `policy` is the one that it names; if a change is undone, the one that there was before.
     ///
     /// # Errors
     ///
@@ -81,6 +81,13 @@ pub trait Monitored: Send + Sync {
     ) -> Result<(), ChangeError> {
         let _ = (change, policy);
         Err(ChangeError::Unsupported("settings"))
+    }
+
+    /// Returns the rejection policy, so that a change of it can be undone: its name does not tell all of it.
+    ///
+    /// Of an executor that returns `None` the policy is set back by its name.
+    fn rejection_handler(&self) -> Option<Arc<dyn RejectedExecutionHandler>> {
+        None
     }
 
     /// Starts all core threads; returns how many were started.

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant, SystemTime};
 use super::audit::{Action, AuditEntry, ChangeSource};
 use super::change::{Change, ChangeOptions, Changed};
 use super::change_error::ChangeError;
+use super::policies::FormerPolicy;
 use super::registry::RegisteredPool;
 use super::settings::{Field, FieldChange, PoolSettings, Value};
 use super::shared::Shared;
 use super::source::Monitored;
 use super::thresholds::Thresholds;
 use super::track::{LastChange, earlier};
+use crate::pool::RejectedExecutionHandler;
 use crate::sync::available_parallelism;
 
 /// A change by more than this factor needs force.
@@ -114,12 +116,18 @@ impl Shared {
                 revert_at: None,
             });
         }
-        self.apply(&pool, change)?;
+        let policy = self.make(&pool, change, &changes)?;
         let (now, wall) = self.now();
         let revert_at = options
             .revert_after
             .map(|after| (later(now, after), later_wall(wall, after)));
         let revert_at = earlier(pending, revert_at);
+        let last = LastChange {
+            changes: changes.clone(),
+            audit: Vec::new(),
+            revert_at,
+            policy,
+        };
         let request = Request {
             source: ChangeSource::Api,
             action: Action::Reconfigure,
@@ -132,7 +140,7 @@ impl Shared {
             applied: true,
             revert_at: revert_at.map(|(_, wall)| wall),
         };
-        Ok(self.applied(&pool, &request, changed, revert_at))
+        Ok(self.applied(&pool, &request, changed, Some(last)))
     }
 
     /// Returns what a change would change, if the executor and its limits allow it.
@@ -168,21 +176,59 @@ impl Shared {
         self.with(|state| state.known(pool)?.tuning.last_change.as_ref()?.revert_at)
     }
 
-    fn apply(&self, pool: &RegisteredPool, change: &Change) -> Result<(), ChangeError> {
-        let policy = change
-            .policy
-            .as_ref()
-            .and_then(|name| self.registry.policy(name));
+    /// Makes a change of these settings; returns the rejection policy that it has replaced.
+    fn make(
+        &self,
+        pool: &RegisteredPool,
+        change: &Change,
+        changes: &[FieldChange],
+    ) -> Result<Option<(Arc<str>, FormerPolicy)>, ChangeError> {
+        let mut change = change.clone();
+        let replaced = changes.iter().find(|change| change.field == Field::Policy);
+        let Some(Value::Name(former)) = replaced.map(|change| &change.old) else {
+            // Another policy of the same name would replace the one that there is, and nobody would see it.
+            change.policy = None;
+            self.apply(pool, &change, None)?;
+            return Ok(None);
+        };
+        let present = self.call(|| pool.call(|executor| executor.rejection_handler()))?;
+        let policy = change.policy.as_ref().and_then(|name| {
+            let known = self.former_policy(pool, name);
+            known.or_else(|| self.registry.policy(name))
+        });
+        self.apply(pool, &change, policy)?;
+        Ok(present.map(|present| (Arc::clone(former), FormerPolicy(present))))
+    }
+
+    /// Returns the rejection policy that the last change has replaced, if it had this name.
+    fn former_policy(
+        &self,
+        pool: &RegisteredPool,
+        name: &str,
+    ) -> Option<Arc<dyn RejectedExecutionHandler>> {
+        self.with(|state| {
+            let last = state.known(pool)?.tuning.last_change.as_ref()?;
+            let (former, policy) = last.policy.as_ref()?;
+            (**former == *name).then(|| Arc::clone(&policy.0))
+        })
+    }
+
+    fn apply(
+        &self,
+        pool: &RegisteredPool,
+        change: &Change,
+        policy: Option<Arc<dyn RejectedExecutionHandler>>,
+    ) -> Result<(), ChangeError> {
         self.call(|| pool.call(|executor| executor.apply(change, policy)))?
     }
 
-    /// Records a change that was made.
+    /// Records a change that was made: one that can be undone, or that has undone the last one.
     fn applied(
         &self,
         pool: &RegisteredPool,
         request: &Request<'_>,
         mut changed: Changed,
-        revert_at: Option<(Instant, SystemTime)>,
+        mut change: Option<LastChange>,
     ) -> Changed {
         // What it has now, which may not be all that was asked for.
         let settings = self.call(|| pool.snapshot()).ok();
@@ -201,25 +247,20 @@ impl Shared {
             if let Some(snapshot) = settings {
                 tuning.settings = snapshot.settings;
             }
-            if request.source == ChangeSource::Revert {
+            let Some(new) = &mut change else {
                 tuning.reconfigured.revert += 1;
-                tuning.last_change = None;
+                change = tuning.last_change.take();
                 return vec![entry];
-            }
-            tuning.reconfigured.api += 1;
-            let change = LastChange {
-                changes: changed.changes.clone(),
-                audit: vec![entry.id],
-                revert_at,
             };
-            // A change that is still to be undone must not be forgotten for this one.
-            let pending = tuning.last_change.take();
-            let mut last = match pending.filter(|pending| pending.revert_at.is_some()) {
-                Some(mut pending) => {
-                    pending.merge(change);
-                    pending
-                }
-                None => change,
+            tuning.reconfigured.api += 1;
+            new.audit.push(entry.id);
+            match &mut tuning.last_change {
+                // A change that is still to be undone must not be forgotten for this one.
+                Some(pending) if pending.revert_at.is_some() => pending.merge(new),
+                last => std::mem::swap(last, &mut change),
+            }
+            let Some(last) = &mut tuning.last_change else {
+                return vec![entry];
             };
             if last.changes.is_empty() {
                 // All is as it was before the first of them.
@@ -227,13 +268,12 @@ impl Shared {
             }
             let at = last.revert_at.map(|(_, wall)| wall);
             changed.revert_at = at;
-            let mut told = vec![entry];
-            told.extend(state.audit.amend(&last.audit, |entry| entry.revert_at = at));
-            if let Some(track) = state.known(pool) {
-                track.tuning.last_change = Some(last);
-            }
+            let (mut told, audit) = (vec![entry], last.audit.clone());
+            told.extend(state.audit.amend(&audit, |entry| entry.revert_at = at));
             told
         });
+        // What is left of them may hold a policy of the user: not under the lock.
+        drop(change);
         self.tell(told);
         changed
     }
@@ -284,7 +324,12 @@ impl Shared {
         let last = last.filter(is_due).ok_or(ChangeError::NothingPending)?;
         let undo = Change::undoing(&last.changes);
         let changes = undo.differences(&settings);
-        if let Err(error) = self.apply(pool, &undo) {
+        let policy = match (&last.policy, &undo.policy) {
+            (Some((_, former)), Some(_)) => Some(Arc::clone(&former.0)),
+            (None, Some(name)) => self.registry.policy(name),
+            (_, None) => None,
+        };
+        if let Err(error) = self.apply(pool, &undo, policy) {
             let texts: Vec<_> = changes.iter().map(ToString::to_string).collect();
             let why = format!("not undone: {}: {error}", texts.join(", "));
             self.revert_failed(pool, actor, &last, why);
@@ -334,6 +379,7 @@ impl Shared {
         entry.warnings.push(why);
         let told = self.with(|state| {
             if let Some(track) = state.known(pool) {
+                // The caller has a copy, so that no policy is dropped here.
                 track.tuning.last_change = None;
             }
             let amend = |entry: &mut AuditEntry| entry.revert_at = None;
@@ -440,13 +486,15 @@ fn later_wall(at: SystemTime, time: Duration) -> SystemTime {
     at.checked_add(time).unwrap_or(at)
 }
 
-/// Refuses a value that is more than four times as large, or small, as before.
+/// Refuses a value that is more than four times as large, or small, as before, and a bound that comes or goes.
 fn check_factor(changes: &[FieldChange]) -> Result<(), ChangeError> {
     let is_far = |change: &&FieldChange| match (&change.old, &change.new) {
         (Value::Count(old), Value::Count(new)) => {
             let (old, new) = ((*old).max(1), (*new).max(1));
             new.div_ceil(FACTOR) > old || old.div_ceil(FACTOR) > new
         }
+        // No number is near to no bound.
+        (Value::Count(_), Value::Unbounded) | (Value::Unbounded, Value::Count(_)) => true,
         (Value::Time(old), Value::Time(new)) if !old.is_zero() && !new.is_zero() => {
             let factor = u32::try_from(FACTOR).unwrap_or(u32::MAX);
             *new > old.saturating_mul(factor) || *old > new.saturating_mul(factor)

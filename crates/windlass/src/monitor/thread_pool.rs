@@ -125,6 +125,10 @@ impl Monitored for ObservedPool {
         Ok(())
     }
 
+    fn rejection_handler(&self) -> Option<Arc<dyn RejectedExecutionHandler>> {
+        Some(self.shared.handler.with(Arc::clone))
+    }
+
     fn prestart(&self) -> Result<usize, ChangeError> {
         Ok(self.shared.prestart_all())
     }
@@ -259,7 +263,7 @@ fn patch(change: &Change, policy: Option<Arc<dyn RejectedExecutionHandler>>) -> 
         patch = patch.queue_capacity(capacity);
     }
     if let Some(policy) = policy {
-        patch = patch.rejection_handler(policy);
+        patch = patch.shared_rejection_handler(policy);
     }
     patch
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::alert::Alert;
 use super::audit::{Action, AuditEntry, ChangeSource};
 use super::history::{FIRST_QUANTILE, Past, Point, SERIES};
+use super::policies::FormerPolicy;
 use super::quantiles::Quantiles;
 use super::recent::RecentTasks;
 use super::rules::{AlertBook, Reading};
@@ -62,6 +63,9 @@ pub(super) struct LastChange {
     pub(super) audit: Vec<u64>,
     /// When it is undone, unless it is confirmed.
     pub(super) revert_at: Option<(Instant, SystemTime)>,
+    /// The rejection policy that it has replaced, with its name. It may be the user's: it is not dropped
+    /// under the lock.
+    pub(super) policy: Option<(Arc<str>, FormerPolicy)>,
 }
 
 /// One sample.
@@ -317,8 +321,8 @@ impl Track {
 
 impl LastChange {
     /// Adds a later change, which is undone together with this one: to the first values, at the same time.
-    pub(super) fn merge(&mut self, later: Self) {
-        for change in later.changes {
+    pub(super) fn merge(&mut self, later: &mut Self) {
+        for change in later.changes.drain(..) {
             let mut known = self.changes.iter_mut();
             match known.find(|known| known.field == change.field) {
                 Some(known) => known.new = change.new,
@@ -326,7 +330,10 @@ impl LastChange {
             }
         }
         self.changes.retain(|change| change.old != change.new);
-        self.audit.extend(later.audit);
+        self.audit.append(&mut later.audit);
+        if self.policy.is_none() {
+            self.policy = later.policy.take();
+        }
         self.revert_at = earlier(self.revert_at, later.revert_at);
     }
 }

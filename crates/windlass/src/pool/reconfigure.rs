@@ -83,6 +83,15 @@ impl Patch {
         self
     }
 
+    /// Sets the handler to this very one, with which it can be compared later.
+    pub(crate) fn shared_rejection_handler(
+        mut self,
+        handler: Arc<dyn RejectedExecutionHandler>,
+    ) -> Self {
+        self.handler = Some(handler);
+        self
+    }
+
     const fn apply_to(&self, settings: &mut SettingsSnapshot) {
         if let Some(core) = self.core {
             settings.core = core;

@@ -481,3 +481,44 @@ fn a_receiver_that_breaks_is_told_no_more() {
         (0, 0)
     );
 }
+
+/// Otherwise a receiver would have it as active for ever.
+///
+/// WL-484
+#[test]
+fn the_alerts_of_a_pool_that_ends_are_told_as_cleared() {
+    let watched = Watched::new();
+    let told = told(&watched);
+    let mut thresholds = Thresholds::default();
+    thresholds.stuck = Duration::from_secs(3600);
+    watched.monitor.set_thresholds("web", thresholds);
+    let gate = occupy(&watched, 1);
+    watched.seconds(11);
+    let kinds = [AlertKind::QueueAge, AlertKind::Activity];
+    for kind in kinds {
+        let alert = told.recv_timeout(PATIENCE).unwrap();
+        assert_eq!((alert.kind, alert.active), (kind, true));
+    }
+    // One that is silenced could not be told later.
+    let silence = Duration::from_secs(600);
+    watched.monitor.silence("web:queue_age", silence).unwrap();
+    watched.pool.shutdown();
+    gate.open();
+    assert_eq!(watched.pool.await_termination(PATIENCE), Ok(true));
+    // Another one of the same name, of which something is told at the same sample.
+    let successor = ThreadPoolExecutor::builder()
+        .name("web")
+        .core_pool_size(1)
+        .build();
+    let successor = successor.unwrap();
+    assert_eq!(&*watched.registry.register(&successor), "web");
+    successor.shutdown();
+    successor.execute(|| ()).unwrap_err();
+    watched.seconds(1);
+    let now = watched.monitor.now();
+    for kind in [AlertKind::Activity, AlertKind::QueueAge] {
+        let alert = told.recv_timeout(PATIENCE).unwrap();
+        let expected = (kind, false, Some(now));
+        assert_eq!((alert.kind, alert.active, alert.cleared), expected);
+    }
+}

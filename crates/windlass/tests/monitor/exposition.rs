@@ -289,6 +289,35 @@ fn the_names_of_micrometer_are_added_when_asked_for() {
     assert!(families.contains_key("windlass_pool_threads"));
 }
 
+/// Micrometer gives some figures of a fork-join pool no unit, so they have other names than those of a thread pool.
+///
+/// WL-421
+#[test]
+fn a_fork_join_pool_has_the_names_that_micrometer_gives_to_one() {
+    let watched = Watched::new();
+    let sums = ForkJoinPool::new(3).unwrap();
+    watched.registry.register_as("sums", &sums);
+    let families = exposed(&watched, Exposition::Micrometer);
+    let owners = |name: &str| {
+        let (_, samples) = &families[name];
+        let names = samples.iter().map(|sample| &*sample.labels["name"]);
+        names.collect::<BTreeSet<_>>()
+    };
+    for name in [
+        "executor_active",
+        "executor_queued",
+        "executor_running",
+        "executor_steals_total",
+        "executor_parallelism_threads",
+    ] {
+        assert_eq!(owners(name), BTreeSet::from(["sums"]), "{name}");
+    }
+    for name in ["executor_active_threads", "executor_queued_tasks"] {
+        assert_eq!(owners(name), BTreeSet::from(["web"]), "{name}");
+    }
+    assert!(!families.contains_key("executor_running_threads"));
+}
+
 /// Has promtool check a text; returns its exit code and its remarks, or `None` if there is no promtool.
 fn promtool(text: &str) -> Option<(i32, String)> {
     let promtool = Command::new("promtool")

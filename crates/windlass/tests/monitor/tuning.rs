@@ -1,13 +1,13 @@
 //! Changes of settings: checked, versioned, recorded, undone.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use windlass::error::{CapacityError, ConfigError};
 use windlass::monitor::{
     Action, Change, ChangeError, ChangeOptions, ChangeSource, Event, Field, Monitor, TuneLimits,
 };
-use windlass::pool::DiscardPolicy;
+use windlass::pool::{BlockPolicy, DiscardPolicy};
 use windlass::prelude::*;
 use windlass::queue::ResizableBlockingQueue;
 use windlass::testing::PATIENCE;
@@ -214,6 +214,22 @@ fn limits_a_factor_of_four_and_a_dry_run_are_kept() {
 
 /// WL-418
 #[test]
+fn a_bound_that_goes_or_comes_is_further_than_a_factor_of_four() {
+    let watched = Watched::new();
+    let open = unbounded(&watched);
+    for (name, capacity) in [("web", usize::MAX), ("open", 5)] {
+        let change = Change::new().capacity(capacity);
+        let error = watched.monitor.change(name, &change, &any()).unwrap_err();
+        assert!(matches!(error, ChangeError::TooLarge(_)), "{error:?}");
+        let forced = any().force(true);
+        watched.monitor.change(name, &change, &forced).unwrap();
+    }
+    assert_eq!(watched.pool.queue().capacity(), None);
+    assert_eq!(open.queue().capacity(), Some(5));
+}
+
+/// WL-418
+#[test]
 fn settings_without_effect_are_warned_of_before_they_are_set() {
     let registry = windlass::monitor::Registry::new();
     let pool = executors::fixed_thread_pool(2).unwrap();
@@ -350,6 +366,60 @@ fn a_policy_of_the_user_is_set_by_the_name_it_was_registered_with() {
     );
 }
 
+/// The name of a policy is not all of it: there are two of the same name, and one that is nowhere registered.
+///
+/// WL-419
+#[test]
+fn the_rejection_policy_that_a_change_has_replaced_comes_back_itself() {
+    let watched = Watched::new();
+    let (monitor, pool) = (&watched.monitor, &watched.pool);
+    let set = |name: &str, options: &ChangeOptions| {
+        let change = Change::new().policy(name);
+        monitor.change("web", &change, options).unwrap();
+    };
+    pool.set_rejection_handler(BlockPolicy::with_timeout(5 * SECOND));
+    let timed = pool.rejection_handler();
+    set("discard", &any());
+    monitor.revert("web", None).unwrap();
+    assert!(Arc::ptr_eq(&pool.rejection_handler(), &timed));
+
+    // By itself too, after two changes of which the second one names the policy that there was.
+    let soon = any().revert_after(2 * SECOND);
+    set("discard", &soon);
+    set("abort", &any());
+    watched.seconds(2);
+    assert!(Arc::ptr_eq(&pool.rejection_handler(), &timed));
+    set("discard", &soon);
+    set("block", &any());
+    assert!(Arc::ptr_eq(&pool.rejection_handler(), &timed));
+    watched.seconds(2);
+    assert!(Arc::ptr_eq(&pool.rejection_handler(), &timed));
+
+    // One that was not registered.
+    pool.set_rejection_handler(|task, _: &dyn windlass::pool::Saturated| {
+        drop(task);
+        Ok(())
+    });
+    let custom = pool.rejection_handler();
+    set("discard", &any());
+    let undone = monitor.revert("web", None).unwrap();
+    assert_eq!(undone.warnings, [""; 0]);
+    assert!(Arc::ptr_eq(&pool.rejection_handler(), &custom));
+}
+
+/// WL-419
+#[test]
+fn a_policy_that_a_change_names_and_does_not_change_stays_itself() {
+    let watched = Watched::new();
+    let handler = BlockPolicy::with_timeout(5 * SECOND);
+    watched.pool.set_rejection_handler(handler);
+    let timed = watched.pool.rejection_handler();
+    let change = Change::new().core(1).policy("block");
+    let changed = watched.monitor.change("web", &change, &any()).unwrap();
+    assert_eq!(changed.changes.len(), 1);
+    assert!(Arc::ptr_eq(&watched.pool.rejection_handler(), &timed));
+}
+
 /// WL-417
 #[test]
 fn commands_are_carried_out_and_recorded() {
@@ -473,10 +543,8 @@ fn a_bound_of_a_queue_that_had_none_is_undone() {
     let watched = Watched::new();
     let pool = unbounded(&watched);
     let change = Change::new().capacity(5);
-    watched
-        .monitor
-        .change("open", &change, &any().revert_after(2 * SECOND))
-        .unwrap();
+    let options = any().force(true).revert_after(2 * SECOND);
+    watched.monitor.change("open", &change, &options).unwrap();
     assert_eq!(pool.queue().remaining_capacity(), Some(5));
     let pending = watched.monitor.pool("open").unwrap().pending_revert;
     assert_eq!(
