@@ -77,16 +77,16 @@ fn builder(monitor: &Monitor, address: &str) -> Builder {
         .announce(false)
 }
 
-/// Submits a short task to each pool ten times a second, until it is dropped.
+/// Submits tasks ten times a second, until it is dropped.
 pub(crate) struct Load {
     driver: ScheduledThreadPoolExecutor,
 }
 
 impl Load {
+    /// Submits short tasks to each pool.
     pub(crate) fn on(pools: &[ThreadPoolExecutor], tasks: usize) -> Self {
-        let driver = ScheduledThreadPoolExecutor::new(1);
         let pools = pools.to_vec();
-        let submit = move || {
+        Self::of(move || {
             for pool in &pools {
                 for _ in 0..tasks {
                     // A pool that a test has ended refuses; the others go on.
@@ -95,7 +95,24 @@ impl Load {
                     });
                 }
             }
-        };
+        })
+    }
+
+    /// Keeps this many workers of a pool busy, each with a task of its own name for a second.
+    pub(crate) fn that_keeps_busy(pool: &ThreadPoolExecutor, workers: usize) -> Self {
+        let (pool, mut number) = (pool.clone(), 0_u64);
+        Self::of(move || {
+            for _ in 0..workers / 10 {
+                number += 1;
+                let _ = pool.task().name(format!("request {number}")).execute(|| {
+                    let _ = interrupt::sleep(Duration::from_secs(1));
+                });
+            }
+        })
+    }
+
+    fn of(submit: impl FnMut() + Send + 'static) -> Self {
+        let driver = ScheduledThreadPoolExecutor::new(1);
         let periodic = driver
             .schedule_at_fixed_rate(Duration::ZERO, Duration::from_millis(100), submit)
             .unwrap();
