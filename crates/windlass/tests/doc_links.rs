@@ -189,44 +189,6 @@ fn the_published_pages_have_links_that_work_anywhere() {
     assert!(seen > 20, "only {seen} links seen: are the pages read?");
 }
 
-/// The address on the web of what a link of the workspace's page leads to.
-fn on_the_web(link: &str) -> String {
-    let file = link.split('#').next().unwrap_or(link);
-    let is_picture = [".png", ".svg"].iter().any(|end| file.ends_with(end));
-    let base = match repository().join(file).is_dir() {
-        true => ON_THE_WEB[1],
-        false if is_picture => ON_THE_WEB[2],
-        false => ON_THE_WEB[0],
-    };
-    format!("{base}{link}")
-}
-
-/// With `WINDLASS_RENEW=1` in the environment the page is written anew.
-#[test]
-fn the_page_of_the_library_is_that_of_the_workspace() {
-    let text = fs::read_to_string(repository().join("README.md")).unwrap();
-    let mut parts = text.split("](");
-    let mut expected = parts.next().unwrap().to_owned();
-    for part in parts {
-        let (link, rest) = part.split_once(')').unwrap();
-        let link = match is_local(link) && !link.starts_with('#') {
-            true => on_the_web(link),
-            false => link.to_owned(),
-        };
-        expected.push_str(&format!("]({link}){rest}"));
-    }
-    let page = repository().join("crates/windlass/README.md");
-    if std::env::var_os("WINDLASS_RENEW").is_some() {
-        fs::write(&page, &expected).unwrap();
-    }
-    let found = fs::read_to_string(page).unwrap();
-    assert!(
-        found == expected,
-        "crates/windlass/README.md is not README.md with links that work anywhere; to renew it: \
-         WINDLASS_RENEW=1 cargo test -p windlass --test doc_links"
-    );
-}
-
 /// The paths of files in the code spans of a page; `{a,b}` stands for two.
 fn named_files(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
