@@ -271,7 +271,9 @@ impl Shared {
         let expired = self.queue.retain(&mut |task| !task.is_expired());
         self.tally.count_dropped(Dropped::Expired, expired.len());
         self.task_count.invalidate();
-        if self.room.is_awaited() {
+        // Only if there is room now: this may be called by who serves, and would ask for round after round while
+        // a task is about to expire. Whoever lets it expire serves then.
+        if !expired.is_empty() && self.room.is_awaited() {
             self.room.serve();
         }
         self.try_terminate();

@@ -3,8 +3,9 @@
 //! Each keeps its task here. Whoever makes room (a thread that has taken a task, a task that has expired, a
 //! larger bound, a worker that has ended) *serves* them: it moves the tasks of the first ones into the pool,
 //! until one is not admitted; if the queue has bounds for some tasks only, it tries those behind that one
-//! too. A submission whose task has ended meanwhile, cancelled or expired, leaves the line. So nobody is woken in vain, a place that becomes free is filled at once, and a submission that
-//! is given up has no wake-up to pass on.
+//! too. A submission whose task has ended meanwhile, cancelled or expired, leaves the line. So nobody is
+//! woken in vain, a place that becomes free is filled at once, and a submission that is given up has no
+//! wake-up to pass on.
 //!
 //! One thread serves at a time, so that tasks enter in order. It holds no lock meanwhile: the queue of a
 //! pool may run code of users. A thread that finds another one serving asks it for another round.
