@@ -1,5 +1,5 @@
 //! What a task costs in allocations: none if it is small or its memory was used before, one if it is
-//! large or has a handle.
+//! large; with a handle a share of one, or one.
 
 #![expect(unsafe_code, reason = "an allocator that counts is an allocator")]
 
@@ -65,31 +65,28 @@ fn capturing<const BYTES: usize>() -> impl FnOnce() + Copy + Send + 'static {
     move || assert_eq!(black_box(bytes)[BYTES - 1], 1)
 }
 
-// Under sanitizers memory is not used again.
+/// In one test, since threads pass the memory of closures on to each other.
+// Under sanitizers it is not used again.
 #[cfg(not(windlass_plain_memory))]
 #[test]
 fn a_larger_closure_takes_one_allocation_whose_memory_is_used_again() {
     assert_eq!(allocations(|| Task::new(capturing::<64>())), 1);
     assert_eq!(allocations(|| Task::new(capturing::<64>()).run()), 0);
     assert_eq!(allocations(|| Task::new(capturing::<88>())), 0);
-}
 
-#[test]
-fn a_very_large_closure_takes_exactly_one_allocation() {
-    assert_eq!(allocations(|| Task::new(capturing::<89>())), 1);
-    assert_eq!(allocations(|| Task::new(capturing::<1_000>()).run()), 1);
-}
-
-/// Blocks of memory travel by the crate, of 64: two of them fill up while the others run.
-#[cfg(not(windlass_plain_memory))]
-#[test]
-fn the_memory_of_a_closure_comes_back_from_the_thread_that_ran_it() {
+    // It travels in magazines of 64: two of them fill up in the thread that runs the tasks.
     let tasks: Vec<Task> = (0..130).map(|_| Task::new(capturing::<64>())).collect();
     let runner = std::thread::spawn(|| tasks.into_iter().for_each(Task::run));
     runner.join().unwrap();
     let mut again = Vec::with_capacity(128);
     let make = || again.extend((0..128).map(|_| Task::new(capturing::<64>())));
     assert_eq!(allocations(make), 0);
+}
+
+#[test]
+fn a_very_large_closure_takes_exactly_one_allocation() {
+    assert_eq!(allocations(|| Task::new(capturing::<89>())), 1);
+    assert_eq!(allocations(|| Task::new(capturing::<1_000>()).run()), 1);
 }
 
 #[test]
@@ -107,9 +104,18 @@ fn a_closure_of_no_size_or_of_great_alignment_takes_no_more_than_one() {
     assert_eq!(allocations(|| Task::new(over_aligned).run()), 1);
 }
 
+// Under sanitizers each has memory of its own.
+#[cfg(not(windlass_plain_memory))]
 #[test]
-fn a_task_with_a_handle_takes_exactly_one_allocation() {
-    assert_eq!(allocations(|| Task::with_handle(|| 7)), 1);
+fn small_tasks_with_handles_share_allocations() {
+    let mut kept = Vec::with_capacity(210);
+    let submit = || kept.extend((0..210).map(|number| Task::with_handle(move || number)));
+    assert_eq!(allocations(submit), 10, "21 for each block");
+}
+
+#[test]
+fn a_task_with_a_handle_takes_no_more_than_one_allocation() {
+    assert!(allocations(|| Task::with_handle(|| 7)) <= 1);
     let bytes = [1_u8; 64];
     assert_eq!(allocations(|| Task::with_handle(move || bytes)), 1);
 }

@@ -17,6 +17,7 @@ use std::any::Any;
 use std::ptr::NonNull;
 
 use super::body::Body;
+use super::cell_memory;
 use super::cell_ref::{Counted, Ref, Table, TypedHead};
 use super::error::{Cancellation, ExecutionError, Failure};
 use super::head::Head;
@@ -59,11 +60,11 @@ unsafe impl<T: Send, B: Send, W: Send + Sync> Sync for Cell<T, B, W> {}
 // SAFETY: as above; the runner pointer is not an owner.
 unsafe impl<T: Send, B: Send, W: Send> Send for Cell<T, B, W> {}
 
-// SAFETY: it is a cell, and `repr(C)` puts its first field at its address; it comes from a box.
+// SAFETY: it is a cell, and `repr(C)` puts its first field at its address.
 unsafe impl<T, B, W> Counted for Cell<T, B, W> {
     unsafe fn free(cell: NonNull<Self>) {
         // SAFETY: by the contract of this function.
-        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+        unsafe { cell_memory::drop_and_free(cell) };
     }
 }
 
@@ -112,7 +113,7 @@ impl<T: Send + 'static, B: Body<T> + 'static> Cell<T, B> {
     /// Creates a cell with one reference to it.
     pub(super) fn new(header: Header, body: B) -> Ref<Self> {
         let cell = Self::with_refs(1, header, body, ());
-        // SAFETY: it was created as a box, with one reference.
+        // SAFETY: it was created with one reference.
         unsafe { Ref::from_raw(cell) }
     }
 }
@@ -122,7 +123,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     #[inline]
     pub(super) fn pair(header: Header, body: B, timer: W) -> (Ref<Self>, Ref<Self>) {
         let cell = Self::with_refs(2, header, body, timer);
-        // SAFETY: it was created as a box, with two references; this is the first.
+        // SAFETY: it was created with two references; this is the first.
         let first = unsafe { Ref::from_raw(cell) };
         // SAFETY: this is the second.
         let second = unsafe { Ref::from_raw(cell) };
@@ -147,19 +148,19 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     ///
     /// There is a cell of this type at the address, and no reference to it any more.
     unsafe fn free_at(cell: NonNull<()>) {
-        // SAFETY: by the contract of this function; cells are created as boxes.
+        // SAFETY: by the contract of this function.
         unsafe { Self::free(cell.cast()) };
     }
 
     #[inline]
     fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
-        // Field by field into the box: built on the stack first, the cell would be written word by word
+        // Field by field into its memory: built on the stack first, the cell would be written word by word
         // and copied in pairs of words, which stalls.
-        let cell = NonNull::from(Box::leak(Box::<Self>::new_uninit())).cast::<Self>();
+        let cell = cell_memory::allocate::<Self>();
         let at = cell.as_ptr();
         // `Ref::of` makes references from the address.
         let _ = at.expose_provenance();
-        // SAFETY: the box has room for each field, and nobody else has the box.
+        // SAFETY: there is room for each field, and nobody else has the memory.
         let typed = unsafe { &raw mut (*at).typed };
         // SAFETY: as above.
         let content = unsafe { &raw mut (*at).content };
@@ -257,7 +258,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     /// Returns another reference to the cell.
     fn to_untyped(&self) -> Ref<dyn Untyped> {
         self.head().state.retain();
-        // SAFETY: cells are created as boxes, and the reference was just counted.
+        // SAFETY: the reference was just counted.
         unsafe { Ref::from_raw(NonNull::from(self)) }
     }
 

@@ -10,6 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
+use super::cell_memory;
 use super::error::ExecutionError;
 use super::head::Head;
 use super::runnable::{Awaitable, Untyped};
@@ -25,7 +26,7 @@ pub(crate) unsafe trait Counted {
     ///
     /// # Safety
     ///
-    /// The cell comes from a box, and there is no reference to it any more.
+    /// There is no reference to the cell any more.
     unsafe fn free(cell: NonNull<Self>);
 }
 
@@ -33,7 +34,7 @@ pub(crate) unsafe trait Counted {
 unsafe impl<T> Counted for dyn Awaitable<T> {
     unsafe fn free(cell: NonNull<Self>) {
         // SAFETY: by the contract of this function.
-        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+        unsafe { cell_memory::drop_and_free(cell) };
     }
 }
 
@@ -41,7 +42,7 @@ unsafe impl<T> Counted for dyn Awaitable<T> {
 unsafe impl Counted for dyn Untyped {
     unsafe fn free(cell: NonNull<Self>) {
         // SAFETY: by the contract of this function.
-        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+        unsafe { cell_memory::drop_and_free(cell) };
     }
 }
 
@@ -135,7 +136,7 @@ impl<D: Counted + ?Sized> Ref<D> {
     ///
     /// # Safety
     ///
-    /// The cell comes from a box, and one reference of its count belongs to the caller.
+    /// One reference of the cell's count belongs to the caller.
     #[inline]
     pub(super) unsafe fn from_raw(cell: NonNull<D>) -> Self {
         Self(cell)
@@ -156,7 +157,7 @@ impl<D: Counted + ?Sized> Ref<D> {
     pub(super) fn drop_released(self, last: bool) {
         let cell = self.into_raw();
         if last {
-            // SAFETY: cells are created as boxes, and no reference is left to this one.
+            // SAFETY: no reference is left to this one.
             unsafe { D::free(cell) };
         }
     }
@@ -186,7 +187,7 @@ impl Ref<dyn Untyped> {
 impl<D: Counted + ?Sized> Drop for Ref<D> {
     fn drop(&mut self) {
         if self.head().state.release() {
-            // SAFETY: cells are created as boxes, and this was the last reference.
+            // SAFETY: this was the last reference.
             unsafe { D::free(self.0) };
         }
     }

@@ -73,6 +73,7 @@ mod attributes;
 mod body;
 mod builder;
 mod cell;
+mod cell_memory;
 mod cell_ref;
 mod completion;
 mod context;
