@@ -132,9 +132,22 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
 
     const TABLE: &'static Table<T> = &Table {
         awaitable: |cell| cell.cast::<Self>(),
+        take_value: Self::take_value_at,
         take_outcome: Self::take_outcome_at,
         free: Self::free_at,
     };
+
+    /// # Safety
+    ///
+    /// There is a cell of this type at the address, whose runner has published a value, and the caller is the
+    /// only reader.
+    unsafe fn take_value_at(cell: NonNull<()>) -> Option<T> {
+        // SAFETY: by the contract of this function.
+        match unsafe { cell.cast::<Self>().as_ref() }.take_content() {
+            Some(Content::Outcome(Ok(value))) => Some(value),
+            _ => None,
+        }
+    }
 
     /// # Safety
     ///

@@ -66,6 +66,7 @@ unsafe impl<T> Sync for TypedHead<T> {}
 /// every task are there themselves; the others are called through `awaitable`.
 pub(super) struct Table<T> {
     pub(super) awaitable: fn(NonNull<()>) -> NonNull<dyn Awaitable<T>>,
+    pub(super) take_value: unsafe fn(NonNull<()>) -> Option<T>,
     pub(super) take_outcome: unsafe fn(NonNull<()>) -> Option<Result<T, ExecutionError>>,
     pub(super) free: unsafe fn(NonNull<()>),
 }
@@ -107,6 +108,20 @@ impl<T> Ref<TypedHead<T>> {
         let cell = (self.table().awaitable)(self.0.cast());
         // SAFETY: it is the same cell, which lives as long as there are references.
         unsafe { cell.as_ref() }
+    }
+
+    /// Moves the value out, if it is there and was left by the runner, as nearly always.
+    ///
+    /// Returned by itself, a small value stays in registers. An outcome is put together in memory, and a
+    /// caller that moves it on would load as a whole what was stored in parts, which stalls.
+    #[inline]
+    pub(super) fn take_value(&self) -> Option<T> {
+        if !self.head().state().has_value_of_runner() {
+            return None;
+        }
+        // SAFETY: it is a cell of the type of the table, the runner has published its value, and there is
+        // one handle that takes it.
+        unsafe { (self.table().take_value)(self.0.cast()) }
     }
 
     /// See [`Awaitable::take_outcome`].

@@ -88,6 +88,11 @@ impl<T> Handle for TaskHandle<T> {
 }
 
 impl<T> OwningHandle<T> for TaskHandle<T> {
+    #[inline]
+    fn take_value(&mut self) -> Option<T> {
+        self.task.take_value()
+    }
+
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>> {
         self.task.take_outcome()
     }

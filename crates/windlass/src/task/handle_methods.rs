@@ -121,14 +121,20 @@ pub(crate) trait Handle {
 
 /// A handle that moves the value out: one for each task.
 pub(crate) trait OwningHandle<T>: Handle {
+    /// Moves the value out, if that needs no more than a look at the state; `None` says nothing.
+    #[inline]
+    fn take_value(&mut self) -> Option<T> {
+        None
+    }
+
     /// Moves the outcome out, if the task is done.
     fn take_outcome(&mut self) -> Option<Result<T, ExecutionError>>;
 
     /// Waits until the task is done, and moves its outcome out.
     #[inline]
     fn take_by(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
-        match self.take_outcome() {
-            Some(outcome) => outcome,
+        match self.take_value() {
+            Some(value) => Ok(value),
             None => self.take_by_slow(deadline),
         }
     }
@@ -138,11 +144,11 @@ pub(crate) trait OwningHandle<T>: Handle {
     #[inline(never)]
     fn take_by_slow(&mut self, deadline: Deadline) -> Result<T, ExecutionError> {
         loop {
-            if !self.wait_by(deadline)? {
-                return Err(ExecutionError::TimedOut);
-            }
             if let Some(outcome) = self.take_outcome() {
                 return outcome;
+            }
+            if !self.wait_by(deadline)? {
+                return Err(ExecutionError::TimedOut);
             }
         }
     }
@@ -427,6 +433,9 @@ macro_rules! owning_handle_methods {
             ///
             /// As [`get`](Self::get).
             pub fn join(mut self) -> Result<$T, $crate::task::ExecutionError> {
+                if let Some(value) = $crate::task::OwningHandle::take_value(&mut self) {
+                    return Ok(value);
+                }
                 $crate::task::Handle::wait_uninterruptibly_by(
                     &self,
                     $crate::sync::Deadline::Never,

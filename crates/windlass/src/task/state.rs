@@ -98,6 +98,11 @@ impl Snapshot {
     pub(crate) const fn is_failed(self) -> bool {
         self.0 & FAILED != 0
     }
+    /// Returns whether the runner has left a value.
+    #[inline]
+    pub(super) const fn has_value_of_runner(self) -> bool {
+        self.0 & (DONE | CANCELLED | FAILED | CLAIMED) == DONE
+    }
     pub(super) const fn is_interrupting(self) -> bool {
         self.0 & INTERRUPTING != 0
     }
