@@ -1,4 +1,4 @@
-//! The closure, then the result: one allocation for all of a submitted task.
+//! The closure, then the result: one piece of memory for all of a submitted task.
 //!
 //! The [`State`](super::state::State) alone decides which thread may access what. The *content* is
 //! first the body. It belongs to the winner of `start`, or, while no thread has started, to the
@@ -657,7 +657,7 @@ mod tests {
         }
     }
 
-    /// With the word that allocators add, three fourths of a cache line.
+    /// With the word before each cell, three fourths of a cache line.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn the_cell_of_a_number_is_five_words() {
