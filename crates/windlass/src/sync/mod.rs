@@ -9,7 +9,7 @@
 //! `model`, and it runs the code that ships, not a copy of it.
 //!
 //! On top of the backend: [`Parker`] (one thread waits, anyone wakes it), [`clock`] (time as the
-//! current thread sees it), [`OnceBox`], spinning and backoff.
+//! current thread sees it), [`OnceBox`], spinning and backoff, and a prefetch.
 
 mod adaptive_spin;
 mod arc_dyn;
@@ -26,6 +26,7 @@ mod numbered;
 mod once_box;
 mod parallelism;
 mod parker;
+mod prefetch;
 mod spin;
 pub(crate) mod timestamp;
 mod unique_id;
@@ -46,6 +47,7 @@ pub(crate) use numbered::Numbered;
 pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;
 pub(crate) use parker::{ParkResult, Parker};
+pub(crate) use prefetch::prefetch_for_write;
 pub(crate) use spin::spin_until;
 /// The thread-locals of users, which no model replaces.
 pub(crate) use std::thread::LocalKey;

@@ -17,6 +17,12 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::sync::prefetch_for_write;
+
+/// How many bytes ahead of a push memory is asked for: ten cache lines, 16 tasks, which may come within half
+/// a microsecond.
+const PREFETCHED: usize = 640;
+
 /// A run of elements. By default it has no memory, and so no room.
 #[derive(Debug)]
 pub(crate) struct Block<T> {
@@ -67,6 +73,7 @@ impl<T> Block<T> {
     #[inline]
     pub(crate) fn push_with(&mut self, make: impl FnOnce() -> T) {
         let slot = &mut self.slots[self.tail];
+        prefetch_for_write(slot.as_ptr().cast::<u8>().wrapping_add(PREFETCHED));
         slot.write(make());
         self.tail += 1;
     }
