@@ -25,6 +25,9 @@ pub(super) use recycling::{allocate, recycle};
 /// Blocks in a full magazine.
 const MAGAZINE: usize = 64;
 
+/// How many blocks ahead memory is asked for.
+const PREFETCHED: usize = 6;
+
 /// Magazines that the depot keeps: 65,536 blocks, about six megabytes.
 const MAX_MAGAZINES: usize = 1_024;
 
@@ -72,8 +75,8 @@ mod recycling {
     use std::cell::RefCell;
     use std::sync::LazyLock;
 
-    use super::{Block, Depot, MAGAZINE};
-    use crate::sync::const_thread_local;
+    use super::{Block, Depot, MAGAZINE, PREFETCHED};
+    use crate::sync::{const_thread_local, prefetch_for_write};
 
     static DEPOT: LazyLock<Depot> = LazyLock::new(Depot::default);
 
@@ -87,7 +90,14 @@ mod recycling {
     pub(in super::super) fn allocate() -> Block {
         let block = LOCAL.try_with(|local| {
             let mut magazine = local.try_borrow_mut().ok()?;
-            magazine.pop().or_else(|| refill(&mut magazine))
+            let block = magazine.pop().or_else(|| refill(&mut magazine));
+            // Another core may have its lines, that of the thread which freed it.
+            if let Some(later) = magazine.iter().nth_back(PREFETCHED) {
+                let later = later.as_ptr().cast::<u64>();
+                prefetch_for_write(later);
+                prefetch_for_write(later.wrapping_add(8));
+            }
+            block
         });
         // The allocator also serves a thread whose locals have been dropped, and one that is in
         // this function already: a user's own allocator may call it again.
