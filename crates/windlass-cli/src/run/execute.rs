@@ -14,6 +14,7 @@ use windlass::pool::{
 use windlass::prelude::*;
 use windlass::queue::LinkedBlockingQueue;
 
+use super::backlog::Backlog;
 use super::capture::Storage;
 use super::control::Control;
 use super::descriptors::allowed_threads;
@@ -79,6 +80,8 @@ pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
     let shared = Arc::new(Shared {
         template,
         place,
+        backlog: (options.when_full == WhenFull::Block)
+            .then(|| Backlog::new(options.queue_bound())),
         control,
         sink,
         tally: Tally::default(),
@@ -164,6 +167,9 @@ fn submit_all(
             continue;
         }
         shared.sink.await_turn(seq);
+        if let Some(backlog) = &shared.backlog {
+            backlog.add(&shared.control.stop);
+        }
         let job = Job::new(seq, input, Arc::clone(shared));
         // A rejected job counts itself when it is dropped.
         if let Err(rejected) = pool.execute(move || job.run())

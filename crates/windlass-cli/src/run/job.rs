@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::backlog::Backlog;
 use super::capture::{Capture, Storage};
 use super::control::Control;
 use super::journal::Record;
@@ -24,6 +25,8 @@ use crate::exit::{self, Failure};
 pub(super) struct Shared {
     pub(super) template: Template,
     pub(super) place: Place,
+    /// What the submitter waits for, if it does so when the queue is full.
+    pub(super) backlog: Option<Backlog>,
     pub(super) control: Arc<Control>,
     pub(super) sink: Sink,
     pub(super) tally: Tally,
@@ -95,6 +98,9 @@ impl Job {
     /// Runs the job, unless the run drains.
     pub(super) fn run(mut self) {
         let shared = Arc::clone(&self.shared);
+        if let Some(backlog) = &shared.backlog {
+            backlog.take(&shared.control.stop);
+        }
         if !shared.control.stop.is_running() {
             return;
         }
@@ -322,6 +328,7 @@ mod tests {
                 grace: Duration::ZERO,
                 task: None,
             }),
+            backlog: None,
             control,
             sink,
             tally: Tally::default(),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options` | the options of the command line |
 //! | `fields`, `command_line`, `line_parser`, `template` | the command, and what it becomes with an input |
-//! | `input` | the inputs, one after the other |
+//! | `input`, `backlog` | the inputs, one after the other, and how many of them wait |
 //! | `stop`, `members`, `slots`, `control` | how a run ends, and the process groups that end with it |
 //! | `guard` | the process that ends the jobs of a killed run |
 //! | `process`, `descriptors` | one attempt to run a command, and how many at a time |
@@ -15,6 +15,7 @@
 //! | `signals`, `progress`, `summary` | what a user sends and sees |
 //! | `execute` | all of it together |
 
+mod backlog;
 mod bar_terminal;
 mod capture;
 mod command_line;
