@@ -315,6 +315,7 @@ mod tests {
         Sink, Storage, Tally, Template,
     };
     use crate::run::progress::Progress;
+    use crate::run::spawn::Spawner;
 
     fn shared() -> Arc<Shared> {
         let control = Arc::new(Control::new(None, Duration::ZERO).unwrap());
@@ -323,10 +324,9 @@ mod tests {
             template: Template::new(&["true".into()], None, "sh".as_ref()).unwrap(),
             place: Place::Here(Launch {
                 program: None,
-                run_id: String::new(),
+                spawner: Spawner::new("", None).unwrap(),
                 time_limit: None,
                 grace: Duration::ZERO,
-                task: None,
             }),
             backlog: None,
             control,

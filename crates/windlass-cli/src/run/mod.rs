@@ -7,7 +7,7 @@
 //! | `input`, `backlog` | the inputs, one after the other, and how many of them wait |
 //! | `stop`, `members`, `slots`, `control` | how a run ends, and the process groups that end with it |
 //! | `guard` | the process that ends the jobs of a killed run |
-//! | `process`, `descriptors` | one attempt to run a command, and how many at a time |
+//! | `spawn`, `process`, `descriptors` | how a process starts, one attempt to run a command, and how many at a time |
 //! | `remote` | the same on another machine, through a queue |
 //! | `capture`, `patient`, `sink` | what jobs write, and where it goes |
 //! | `job`, `outcome`, `tally` | one input on its way, how it ends, and all of them counted |
@@ -39,6 +39,7 @@ mod remote;
 pub(crate) mod signals;
 mod sink;
 pub(crate) mod slots;
+pub(crate) mod spawn;
 pub(crate) mod stop;
 mod summary;
 mod tally;
