@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -68,7 +68,7 @@ impl Launch {
         output: &mut impl Collect,
     ) -> io::Result<Outcome> {
         slot.announce(seq);
-        let (group, pipes, writers) = match self.start(argv, seq, slot, output.is_inherited()) {
+        let (group, pipes) = match self.start(argv, seq, slot, output.is_inherited()) {
             Ok(started) => started,
             Err(error) => {
                 slot.abort();
@@ -78,7 +78,7 @@ impl Launch {
         let turn = slot.enter(seq, group);
         control.signal_late(slot);
         let limit = control.limit(slot, turn, (self.time_limit, self.grace));
-        let read = read_to_end(pipes, (writers, group), slot, output);
+        let read = read_to_end(pipes, slot, output);
         let ended = wait_without_reaping(group);
         let (status, time_was_up) = slot.leave(self.grace, || reap(group));
         if let Some(limit) = limit {
@@ -89,14 +89,17 @@ impl Launch {
         Ok(outcome(status, time_was_up))
     }
 
-    /// Starts the command, and returns its group and both ends of the pipes that it writes to.
+    /// Starts the command, and returns its group and the pipes to read it from.
+    ///
+    /// The ends that it writes to are closed here at once. A process that another thread starts has a copy
+    /// of all that is open until it executes its program, and this job would not end before that.
     fn start(
         &self,
         argv: &[OsString],
         seq: u64,
         slot: &Slot,
         is_inherited: bool,
-    ) -> io::Result<(Pid, Readers, Outputs)> {
+    ) -> io::Result<(Pid, Readers)> {
         let (readers, writers) = if is_inherited {
             ([None, None], None)
         } else {
@@ -106,7 +109,7 @@ impl Launch {
         let program = self.program.as_deref().map_or(name, Path::as_os_str);
         let job = (seq, slot.number());
         let group = self.spawner.spawn(program, argv, job, &writers)?;
-        Ok((group, readers, writers))
+        Ok((group, readers))
     }
 }
 
@@ -161,42 +164,18 @@ fn pipes() -> io::Result<(Readers, Outputs)> {
     Ok((readers, Some([out_writer, err_writer])))
 }
 
-/// A file descriptor that is readable once the process has ended, where there is such a thing.
-#[cfg(target_os = "linux")]
-fn end_of(process: Pid) -> Option<OwnedFd> {
-    rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_of(_process: Pid) -> Option<OwnedFd> {
-    None
-}
-
 /// What is waited for while a process is read.
 struct Reading<'a> {
     pipes: Readers,
     slot: &'a Slot,
-    /// The other ends of the pipes, which are held open until the process has ended. So a process that closes
-    /// its outputs one by one as it ends wakes its reader once, not three times.
-    writers: Option<(Outputs, OwnedFd)>,
     was_killed: bool,
 }
 
 /// Reads both outputs until nobody can write to them any more, or the group was killed.
-fn read_to_end(
-    pipes: Readers,
-    (writers, leader): (Outputs, Pid),
-    slot: &Slot,
-    output: &mut impl Collect,
-) -> io::Result<()> {
-    let is_read = pipes.iter().any(Option::is_some);
+fn read_to_end(pipes: Readers, slot: &Slot, output: &mut impl Collect) -> io::Result<()> {
     let mut reading = Reading {
         pipes,
         slot,
-        writers: is_read
-            .then(|| end_of(leader))
-            .flatten()
-            .map(|end| (writers, end)),
         was_killed: false,
     };
     let mut buffer = [0; 16 << 10];
@@ -233,9 +212,8 @@ impl Reading<'_> {
             .pipes
             .each_ref()
             .map(|pipe| watch(pipe.as_ref().map(File::as_fd), unused));
-        let end = watch(self.writers.as_ref().map(|(_, end)| end.as_fd()), unused);
         let wake = watch((!self.was_killed).then_some(unused), unused);
-        let mut fds = [out, err, wake, end].map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
+        let mut fds = [out, err, wake].map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
         loop {
             match poll(&mut fds, self.was_killed.then_some(&AFTERLIFE)) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -244,11 +222,8 @@ impl Reading<'_> {
                 Ok(_) => break,
             }
         }
-        let [out, err, wake, end] = fds.map(|fd| fd.revents());
+        let [out, err, wake] = fds.map(|fd| fd.revents());
         self.was_killed |= !wake.is_empty();
-        if !end.is_empty() {
-            self.writers = None;
-        }
         Ok(Some([out, err]))
     }
 }
