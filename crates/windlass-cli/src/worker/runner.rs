@@ -63,7 +63,7 @@ impl RunCommand for Runner {
         let grace = Duration::from_millis(task.grace_ms).min(self.max_grace);
         let launch = Launch {
             program: Some(allowed.file),
-            spawner: Spawner::new(&self.run_id, Some(&cx.id().to_string()))?,
+            spawner: Spawner::new(&self.run_id, Some(cx.id().as_ref()))?,
             time_limit: task.time_limit_ms.map(Duration::from_millis),
             grace,
         };
