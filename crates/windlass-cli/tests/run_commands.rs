@@ -631,6 +631,32 @@ fn more_threads_than_open_files_allow_are_fewer_threads_and_no_failure() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_job_ignores_what_windlass_was_told_to_ignore_and_no_more() {
+    let windlass = env!("CARGO_BIN_EXE_windlass");
+    let ignored = |script: &str| {
+        let script = format!("{script} exec {windlass} run grep SigIgn ::: /proc/self/status");
+        let mut command = std::process::Command::new("sh");
+        let output = support::output_of(command.args(["-c", &script]), b"");
+        let mask = stdout(&output).replace("SigIgn:", "");
+        u64::from_str_radix(mask.trim(), 16).unwrap()
+    };
+    let (hangup, pipe) = (1 << 0, 1 << 12);
+    // What the test itself ignores is ignored in any case.
+    let before = ignored("");
+    assert_eq!(before & pipe, 0);
+    assert_eq!(ignored("trap '' HUP USR1;"), before | hangup | 1 << 9);
+}
+
+#[test]
+fn a_run_inside_a_run_has_variables_of_its_own() {
+    let windlass = env!("CARGO_BIN_EXE_windlass");
+    let inner = format!("echo 'env | grep ^WINDLASS_SEQ' | {windlass} run; : {{}}");
+    let output = run(["-j", "1", &inner, ":::", "x", "y"]);
+    assert_eq!(stdout(&output), "WINDLASS_SEQ=1\nWINDLASS_SEQ=1\n");
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_other_commands_quietly() {
     for arguments in [
         &[

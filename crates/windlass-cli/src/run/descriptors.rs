@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a job needs at most while it is started: both ends of two pipes, those of its slot, and one for its
-/// end.
+/// What a job needs at most while it is started: both ends of two pipes, those of its slot, and two more for
+/// whatever starts it.
 const EACH: u64 = 8;
 /// What the run needs besides.
 const BESIDES: u64 = 64;

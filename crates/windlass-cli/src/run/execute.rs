@@ -14,6 +14,7 @@ use windlass::pool::{
 use windlass::prelude::*;
 use windlass::queue::LinkedBlockingQueue;
 
+use super::backlog::Backlog;
 use super::capture::Storage;
 use super::control::Control;
 use super::descriptors::allowed_threads;
@@ -28,6 +29,7 @@ use super::progress::Progress;
 use super::remote::{Remote, Rules};
 use super::signals::Receiver;
 use super::sink::Sink;
+use super::spawn::Spawner;
 use super::stop::{Reason, Stage};
 use super::summary::{End, Summary};
 use super::tally::{Counts, Tally};
@@ -79,6 +81,8 @@ pub fn execute(options: &RunOptions) -> Result<ExitCode, Failure> {
     let shared = Arc::new(Shared {
         template,
         place,
+        backlog: (options.when_full == WhenFull::Block)
+            .then(|| Backlog::new(options.queue_bound())),
         control,
         sink,
         tally: Tally::default(),
@@ -164,6 +168,9 @@ fn submit_all(
             continue;
         }
         shared.sink.await_turn(seq);
+        if let Some(backlog) = &shared.backlog {
+            backlog.add(&shared.control.stop);
+        }
         let job = Job::new(seq, input, Arc::clone(shared));
         // A rejected job counts itself when it is dropped.
         if let Err(rejected) = pool.execute(move || job.run())
@@ -272,7 +279,7 @@ fn inputs(
 /// Says where the jobs run. A run that only prints them needs no engine.
 fn place(options: &RunOptions, template: &Template, run_id: String) -> Result<Place, Failure> {
     let Some(engine) = options.engine.as_ref().filter(|_| !options.dry_run) else {
-        return Ok(Place::Here(launch(options, template, run_id)?));
+        return Ok(Place::Here(launch(options, template, &run_id)?));
     };
     let open = EngineAddress::given_or_env(Some(engine))?.open(ENGINE_PATIENCE)?;
     let key = read_key(options.key_file.as_deref())?;
@@ -317,7 +324,7 @@ fn canceller(shared: &Arc<Shared>) -> Result<Option<Canceller>, Failure> {
 }
 
 /// Finds the program that all jobs run, if there is one.
-fn launch(options: &RunOptions, template: &Template, run_id: String) -> Result<Launch, Failure> {
+fn launch(options: &RunOptions, template: &Template, run_id: &str) -> Result<Launch, Failure> {
     let path = std::env::var_os("PATH");
     let program = match template.program() {
         Some(name) if !options.dry_run => {
@@ -335,12 +342,13 @@ fn launch(options: &RunOptions, template: &Template, run_id: String) -> Result<L
         }
         _ => None,
     };
+    let spawner = Spawner::new(run_id, None)
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Ok(Launch {
         program,
-        run_id,
+        spawner,
         time_limit: options.timeout,
         grace: options.grace,
-        task: None,
     })
 }
 

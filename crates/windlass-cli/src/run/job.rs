@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::backlog::Backlog;
 use super::capture::{Capture, Storage};
 use super::control::Control;
 use super::journal::Record;
@@ -24,6 +25,8 @@ use crate::exit::{self, Failure};
 pub(super) struct Shared {
     pub(super) template: Template,
     pub(super) place: Place,
+    /// What the submitter waits for, if it does so when the queue is full.
+    pub(super) backlog: Option<Backlog>,
     pub(super) control: Arc<Control>,
     pub(super) sink: Sink,
     pub(super) tally: Tally,
@@ -95,6 +98,9 @@ impl Job {
     /// Runs the job, unless the run drains.
     pub(super) fn run(mut self) {
         let shared = Arc::clone(&self.shared);
+        if let Some(backlog) = &shared.backlog {
+            backlog.take(&shared.control.stop);
+        }
         if !shared.control.stop.is_running() {
             return;
         }
@@ -309,6 +315,7 @@ mod tests {
         Sink, Storage, Tally, Template,
     };
     use crate::run::progress::Progress;
+    use crate::run::spawn::Spawner;
 
     fn shared() -> Arc<Shared> {
         let control = Arc::new(Control::new(None, Duration::ZERO).unwrap());
@@ -317,11 +324,11 @@ mod tests {
             template: Template::new(&["true".into()], None, "sh".as_ref()).unwrap(),
             place: Place::Here(Launch {
                 program: None,
-                run_id: String::new(),
+                spawner: Spawner::new("", None).unwrap(),
                 time_limit: None,
                 grace: Duration::ZERO,
-                task: None,
             }),
+            backlog: None,
             control,
             sink,
             tally: Tally::default(),

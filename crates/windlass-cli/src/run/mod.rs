@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `options` | the options of the command line |
 //! | `fields`, `command_line`, `line_parser`, `template` | the command, and what it becomes with an input |
-//! | `input` | the inputs, one after the other |
+//! | `input`, `backlog` | the inputs, one after the other, and how many of them wait |
 //! | `stop`, `members`, `slots`, `control` | how a run ends, and the process groups that end with it |
 //! | `guard` | the process that ends the jobs of a killed run |
-//! | `process`, `descriptors` | one attempt to run a command, and how many at a time |
+//! | `spawn`, `process`, `descriptors` | how a process starts, one attempt to run a command, and how many at a time |
 //! | `remote` | the same on another machine, through a queue |
 //! | `capture`, `patient`, `sink` | what jobs write, and where it goes |
 //! | `job`, `outcome`, `tally` | one input on its way, how it ends, and all of them counted |
@@ -15,6 +15,7 @@
 //! | `signals`, `progress`, `summary` | what a user sends and sees |
 //! | `execute` | all of it together |
 
+mod backlog;
 mod bar_terminal;
 mod capture;
 mod command_line;
@@ -38,6 +39,7 @@ mod remote;
 pub(crate) mod signals;
 mod sink;
 pub(crate) mod slots;
+pub(crate) mod spawn;
 pub(crate) mod stop;
 mod summary;
 mod tally;

@@ -1,23 +1,23 @@
 //! One attempt to run a command: started in a process group of its own, read to its end, reaped.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use super::control::Control;
-use super::guard;
 use super::outcome::Outcome;
 use super::slots::Slot;
+use super::spawn::{Outputs, Spawner};
 use crate::exit;
 
 /// How long the output of a killed job is still read, if a process that left its group holds it open.
@@ -35,6 +35,9 @@ pub(crate) enum Stream {
 
 const STREAMS: [Stream; 2] = [Stream::Out, Stream::Err];
 
+/// The ends of pipes that both outputs of a process are read from, while they are open.
+type Readers = [Option<File>; 2];
+
 /// What takes the output of a process.
 pub(crate) trait Collect {
     /// Whether the process writes to the outputs of Windlass itself.
@@ -49,12 +52,10 @@ pub(crate) trait Collect {
 pub(crate) struct Launch {
     /// The file of the program, if all jobs run the same one.
     pub(crate) program: Option<std::path::PathBuf>,
-    pub(crate) run_id: String,
+    pub(crate) spawner: Spawner,
     pub(crate) time_limit: Option<Duration>,
     /// How long a job that took too long has between `TERM` and `KILL`.
     pub(crate) grace: Duration,
-    /// The task that the job is on a worker. What the worker knows of engine and console is not its.
-    pub(crate) task: Option<String>,
 }
 
 impl Launch {
@@ -66,27 +67,20 @@ impl Launch {
         (control, slot): (&Control, &Arc<Slot>),
         output: &mut impl Collect,
     ) -> io::Result<Outcome> {
-        let mut command = self.command(argv, seq, slot);
-        let pipes = if output.is_inherited() {
-            Ok([None, None])
-        } else {
-            pipes(&mut command)
-        };
         slot.announce(seq);
-        let (pipes, mut child) = match pipes.and_then(|pipes| Ok((pipes, command.spawn()?))) {
+        let (group, pipes) = match self.start(argv, seq, slot, output.is_inherited()) {
             Ok(started) => started,
             Err(error) => {
                 slot.abort();
                 return Ok(not_started(&error, argv));
             }
         };
-        let group = Pid::from_child(&child);
         let turn = slot.enter(seq, group);
         control.signal_late(slot);
         let limit = control.limit(slot, turn, (self.time_limit, self.grace));
-        let read = read_to_end(pipes, (command, group), slot, output);
+        let read = read_to_end(pipes, slot, output);
         let ended = wait_without_reaping(group);
-        let (status, time_was_up) = slot.leave(self.grace, || child.wait());
+        let (status, time_was_up) = slot.leave(self.grace, || reap(group));
         if let Some(limit) = limit {
             limit.cancel();
         }
@@ -95,27 +89,27 @@ impl Launch {
         Ok(outcome(status, time_was_up))
     }
 
-    fn command(&self, argv: &[OsString], seq: u64, slot: &Slot) -> Command {
-        let name = argv
-            .first()
-            .map_or_else(Default::default, OsString::as_os_str);
-        let file: &Path = self.program.as_deref().unwrap_or_else(|| name.as_ref());
-        let mut command = Command::new(file);
-        command
-            .arg0(name)
-            .args(argv.get(1..).unwrap_or_default())
-            .env(guard::RUN_ID, &self.run_id)
-            .env(guard::SEQ, seq.to_string())
-            .env("WINDLASS_SLOT", slot.number().to_string())
-            .stdin(Stdio::null())
-            .process_group(0);
-        if let Some(task) = &self.task {
-            command
-                .env("WINDLASS_TASK_ID", task)
-                .env_remove("WINDLASS_ENGINE")
-                .env_remove("WINDLASS_TOKEN");
-        }
-        command
+    /// Starts the command, and returns its group and the pipes to read it from.
+    ///
+    /// The ends that it writes to are closed here at once. A process that another thread starts has a copy
+    /// of all that is open until it executes its program, and this job would not end before that.
+    fn start(
+        &self,
+        argv: &[OsString],
+        seq: u64,
+        slot: &Slot,
+        is_inherited: bool,
+    ) -> io::Result<(Pid, Readers)> {
+        let (readers, writers) = if is_inherited {
+            ([None, None], None)
+        } else {
+            pipes()?
+        };
+        let name = argv.first().map_or_else(|| OsStr::new(""), |name| &**name);
+        let program = self.program.as_deref().map_or(name, Path::as_os_str);
+        let job = (seq, slot.number());
+        let group = self.spawner.spawn(program, argv, job, &writers)?;
+        Ok((group, readers))
     }
 }
 
@@ -151,50 +145,37 @@ fn wait_without_reaping(leader: Pid) -> io::Result<()> {
     }
 }
 
-/// Creates the pipes for both outputs of a command. The command keeps the ends that its process writes to.
-fn pipes(command: &mut Command) -> io::Result<[Option<File>; 2]> {
+/// Reaps the leader, which has ended.
+fn reap(leader: Pid) -> io::Result<ExitStatus> {
+    loop {
+        match waitpid(Some(leader), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) | Ok(None) => {}
+            Err(error) => return Err(error.into()),
+            Ok(Some((_, status))) => return Ok(ExitStatus::from_raw(status.as_raw())),
+        }
+    }
+}
+
+/// Creates the pipes for both outputs of a command.
+fn pipes() -> io::Result<(Readers, Outputs)> {
     let (out, out_writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let (err, err_writer) = pipe_with(PipeFlags::CLOEXEC)?;
-    command.stdout(out_writer).stderr(err_writer);
-    Ok([Some(File::from(out)), Some(File::from(err))])
-}
-
-/// A file descriptor that is readable once the process has ended, where there is such a thing.
-#[cfg(target_os = "linux")]
-fn end_of(process: Pid) -> Option<OwnedFd> {
-    rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_of(_process: Pid) -> Option<OwnedFd> {
-    None
+    let readers = [Some(File::from(out)), Some(File::from(err))];
+    Ok((readers, Some([out_writer, err_writer])))
 }
 
 /// What is waited for while a process is read.
 struct Reading<'a> {
-    pipes: [Option<File>; 2],
+    pipes: Readers,
     slot: &'a Slot,
-    /// The command, which holds the other ends of the pipes open until the process has ended. So a process
-    /// that closes its outputs one by one as it ends wakes its reader once, not three times.
-    writers: Option<(Command, OwnedFd)>,
     was_killed: bool,
 }
 
 /// Reads both outputs until nobody can write to them any more, or the group was killed.
-fn read_to_end(
-    pipes: [Option<File>; 2],
-    (command, leader): (Command, Pid),
-    slot: &Slot,
-    output: &mut impl Collect,
-) -> io::Result<()> {
-    let is_read = pipes.iter().any(Option::is_some);
+fn read_to_end(pipes: Readers, slot: &Slot, output: &mut impl Collect) -> io::Result<()> {
     let mut reading = Reading {
         pipes,
         slot,
-        writers: is_read
-            .then(|| end_of(leader))
-            .flatten()
-            .map(|end| (command, end)),
         was_killed: false,
     };
     let mut buffer = [0; 16 << 10];
@@ -231,9 +212,8 @@ impl Reading<'_> {
             .pipes
             .each_ref()
             .map(|pipe| watch(pipe.as_ref().map(File::as_fd), unused));
-        let end = watch(self.writers.as_ref().map(|(_, end)| end.as_fd()), unused);
         let wake = watch((!self.was_killed).then_some(unused), unused);
-        let mut fds = [out, err, wake, end].map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
+        let mut fds = [out, err, wake].map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
         loop {
             match poll(&mut fds, self.was_killed.then_some(&AFTERLIFE)) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -242,11 +222,8 @@ impl Reading<'_> {
                 Ok(_) => break,
             }
         }
-        let [out, err, wake, end] = fds.map(|fd| fd.revents());
+        let [out, err, wake] = fds.map(|fd| fd.revents());
         self.was_killed |= !wake.is_empty();
-        if !end.is_empty() {
-            self.writers = None;
-        }
         Ok(Some([out, err]))
     }
 }

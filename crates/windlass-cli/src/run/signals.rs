@@ -111,17 +111,19 @@ fn tell_all(shared: &Shared, messages: &Messages<Option<&'static str>>, mut erro
 /// Returns those of the signals that the caller does not ignore: what it ignores stays ignored, as for `nohup`
 /// and scripts that run this in the background.
 pub(crate) fn not_ignored(signals: &[i32]) -> Vec<i32> {
+    let ignored = ignored();
     let signals = signals.iter().copied();
-    signals.filter(|signal| !is_ignored(*signal)).collect()
+    signals
+        .filter(|signal| ignored & (1 << (signal - 1)) == 0)
+        .collect()
 }
 
-/// Whether the signal was ignored when the program was started; on systems without `/proc`, no.
-fn is_ignored(signal: i32) -> bool {
+/// Returns the signals that are ignored, the first in the lowest bit; on systems without `/proc`, none.
+pub(super) fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status
+    status
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0);
-    mask & (1 << (signal - 1)) != 0
+        .unwrap_or(0)
 }

@@ -23,6 +23,7 @@ use crate::run::Outcome;
 use crate::run::control::Control;
 use crate::run::process::Launch;
 use crate::run::slots::Slot;
+use crate::run::spawn::Spawner;
 
 /// What runs the commands of a worker.
 pub(super) struct Runner {
@@ -62,10 +63,9 @@ impl RunCommand for Runner {
         let grace = Duration::from_millis(task.grace_ms).min(self.max_grace);
         let launch = Launch {
             program: Some(allowed.file),
-            run_id: self.run_id.clone(),
+            spawner: Spawner::new(&self.run_id, Some(cx.id().as_ref()))?,
             time_limit: task.time_limit_ms.map(Duration::from_millis),
             grace,
-            task: Some(cx.id().to_string()),
         };
         let slot = self.control.slots.acquire()?;
         let started = Instant::now();
