@@ -67,7 +67,9 @@ pub fn fixed_thread_pool_with(
 /// Creates a pool that hands each task to an idle worker, or else starts a new one. Workers end after
 /// a minute without a task.
 ///
-/// The number of threads is unbounded.
+/// The number of threads is unbounded. A pool with dozens of workers accepts some tasks ahead of them while
+/// tasks are short, instead of starting threads; if no worker returns for some hundred microseconds, threads
+/// are started for those tasks.
 ///
 /// ```
 /// use windlass::prelude::*;
@@ -88,11 +90,14 @@ pub fn cached_thread_pool_with(factory: impl ThreadFactory + 'static) -> ThreadP
         .core_pool_size(0)
         .maximum_pool_size(usize::MAX)
         .keep_alive(Duration::from_secs(60))
-        .work_queue(SynchronousQueue::with_interchangeable_takers())
+        .work_queue(SynchronousQueue::lending(DEBT_LIMIT))
         .thread_factory(factory)
         .build();
     pool.expect("these figures are valid")
 }
+
+/// How many tasks a cached pool accepts beyond its idle workers, while they return quickly.
+const DEBT_LIMIT: u32 = 1024;
 
 /// Creates an executor with one worker: tasks run one at a time, in the order of submission.
 ///

@@ -103,6 +103,20 @@ impl<P> WaitQueue<P> {
         self.waiters.pop_back().map(Waiter::signal)
     }
 
+    /// Returns whether a thread with such a payload waits.
+    pub(crate) fn has(&self, wanted: impl Fn(&P) -> bool) -> bool {
+        self.waiters.iter().any(|waiter| wanted(&waiter.payload))
+    }
+
+    /// Signals the thread that has waited longest of those with such a payload.
+    pub(crate) fn signal_oldest_of(&mut self, wanted: impl Fn(&P) -> bool) -> Option<Wakeup> {
+        let index = self
+            .waiters
+            .iter()
+            .position(|waiter| wanted(&waiter.payload))?;
+        self.waiters.remove(index).map(|waiter| waiter.signal().0)
+    }
+
     fn push_current(&mut self, payload: P) -> Arc<ThreadContext> {
         let thread = prepare_current();
         self.waiters.push_back(Waiter {

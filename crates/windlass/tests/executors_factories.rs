@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -118,6 +119,100 @@ fn a_cached_pool_whose_tasks_were_short_runs_long_ones_at_once_too() {
     }
     gate.await_waiting(2 * MANY);
     gate.open();
+}
+
+/// Tasks from two threads that are ahead of the workers; the result counts those that have run.
+fn flood(pool: &ThreadPoolExecutor, tasks: usize) -> Arc<AtomicUsize> {
+    let ran = Arc::new(AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..tasks / 2 {
+                    let ran = Arc::clone(&ran);
+                    let count = move || {
+                        ran.fetch_add(1, Ordering::Relaxed);
+                    };
+                    let _ = pool.execute(count);
+                }
+            });
+        }
+    });
+    ran
+}
+
+/// WL-074
+#[test]
+fn short_tasks_that_are_ahead_of_a_cached_pool_all_run() {
+    let pool = executors::cached_thread_pool();
+    let ran = flood(&pool, 40_000);
+    pool.close();
+    assert_eq!(ran.load(Ordering::Relaxed), 40_000);
+    assert_eq!(pool.completed_task_count(), 40_000);
+    assert_eq!(pool.rejected_count(), 0);
+}
+
+/// All workers block, and none of them returns before the last task has begun.
+///
+/// WL-074
+#[test]
+fn tasks_that_block_behind_short_ones_run_though_no_worker_returns() {
+    let pool = executors::cached_thread_pool();
+    for _ in 0..5 {
+        let gate = Gate::new();
+        flood(&pool, 4_000);
+        for _ in 0..4 * MANY {
+            let gate = gate.clone();
+            pool.execute(move || gate.pass_uninterruptibly()).unwrap();
+        }
+        gate.await_waiting(4 * MANY);
+        gate.open();
+    }
+    pool.close();
+}
+
+/// Refuses threads when it has made so many.
+#[derive(Debug)]
+struct Limited(AtomicUsize);
+
+impl ThreadFactory for Limited {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        let take = |left: usize| left.checked_sub(1);
+        if self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .is_err()
+        {
+            return Err(io::Error::other("no more threads"));
+        }
+        thread::Builder::new().spawn(move || body.run()).map(drop)
+    }
+}
+
+/// WL-074
+#[test]
+fn what_a_cached_pool_has_accepted_without_a_thread_for_it_runs_when_a_worker_returns() {
+    let pool = executors::cached_thread_pool_with(Limited(AtomicUsize::new(MANY)));
+    let gate = Gate::new();
+    flood(&pool, 4_000);
+    for _ in 0..4 * MANY {
+        let gate = gate.clone();
+        let _ = pool.execute(move || gate.pass_uninterruptibly());
+    }
+    gate.await_waiting(MANY);
+    gate.open();
+    pool.close();
+    let ended = pool.completed_task_count() + pool.rejected_count();
+    assert_eq!(ended, 4_000 + 4 * MANY as u64);
+}
+
+/// WL-074
+#[test]
+fn a_stopped_cached_pool_hands_back_what_it_was_ahead_with() {
+    let pool = executors::cached_thread_pool();
+    let ran = flood(&pool, 4_000);
+    let drained = pool.shutdown_now().len();
+    assert!(pool.await_termination(PATIENCE).unwrap());
+    assert_eq!(ran.load(Ordering::Relaxed) + drained, 4_000);
 }
 
 /// FAC-002

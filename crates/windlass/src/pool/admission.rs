@@ -12,6 +12,7 @@ use super::tally::Dropped;
 use crate::executor::{RejectedExecution, RejectionReason, limit_of, to_io_error};
 use crate::interrupt::ThreadContext;
 use crate::queue::{BlockingQueue, PutError};
+use crate::sync::clock::Clock;
 use crate::sync::{Deadline, available_parallelism};
 use crate::task::{Cancellation, Failure, Task, TaskId, TaskSink};
 use crate::unwind::discard;
@@ -133,11 +134,18 @@ impl Shared {
 
     /// Starts a worker beyond core with the task: the third step.
     ///
-    /// If it has many workers, a hand-off first waits for one of them that is about to return.
+    /// If it has many workers, a hand-off first lends, or waits for one of them that is about to return.
     fn admit_beyond_core(self: &Arc<Self>, mut task: Task) -> Result<(), NotAdmitted> {
-        let has_many = self.ctl.load().workers() >= many_workers();
+        let workers = self.ctl.load().workers();
+        let has_many = workers >= self.options.many_workers.unwrap_or_else(many_workers);
         if has_many && self.may_add_worker(Some(&task), SizeLimit::Maximum) {
             let id = task.id();
+            if self.may_lend(workers) {
+                match self.queue.lend(task) {
+                    Ok(()) => return self.recheck(id),
+                    Err(refused) => task = refused,
+                }
+            }
             match self.queue.offer_for_returning(task) {
                 Ok(()) => return self.recheck(id),
                 Err(refused) => task = refused,
@@ -148,6 +156,16 @@ impl Shared {
                 let (task, cause) = not_started.into_parts();
                 NotAdmitted { task, cause }
             })
+    }
+
+    /// Returns whether tasks may be accepted that no worker waits for.
+    ///
+    /// Threads could be started for all of them, and for as many tasks again that are submitted meanwhile: so
+    /// that what is rejected at the maximum stays the same. On a test's clock no worker would ever watch.
+    fn may_lend(&self, workers: usize) -> bool {
+        let room = self.settings.maximum().saturating_sub(workers);
+        let limit = self.queue.debt_limit();
+        limit > 0 && room >= 2 * limit && matches!(self.clock(), Clock::System)
     }
 
     /// Returns whether there is at least one task for each worker, and another worker may be
@@ -241,7 +259,7 @@ impl Shared {
 
     /// Removes a task that was just queued, and returns it as an error; `Ok` if a worker has taken it.
     fn withdraw(&self, id: TaskId) -> Result<(), Task> {
-        match self.queue.remove_first(&mut |task| task.id() == id) {
+        match self.queue.withdraw(id) {
             None => Ok(()),
             Some(task) => {
                 self.task_count.invalidate();

@@ -290,6 +290,13 @@ impl Builder {
         self
     }
 
+    /// Sets how many workers are many for a hand-off: models have few.
+    #[cfg(test)]
+    pub(crate) fn many_workers(mut self, workers: usize) -> Self {
+        self.options.many_workers = Some(workers);
+        self
+    }
+
     /// Sets the timer service of the scheduled pool that is built on this one.
     pub(crate) fn timer_owner(mut self, timers: Arc<dyn TimerOwner>) -> Self {
         self.options.timers = Some(timers);

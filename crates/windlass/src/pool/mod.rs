@@ -9,6 +9,7 @@
 //! | `spawn` | starts, retires and replaces workers |
 //! | `assist` | waits inside tasks: runs the awaited task in place |
 //! | `worker` | the run loop of a worker |
+//! | `watch` | the duty of a worker that watches tasks which were accepted without an idle worker |
 //! | `shutdown` | shutdown and termination |
 //! | `stats` | a snapshot of the figures |
 //! | `times` | when tasks are timed, and what each worker does right now |
@@ -65,6 +66,7 @@ mod task_count;
 mod times;
 mod turn;
 mod waits;
+mod watch;
 mod work_queue;
 mod worker;
 

@@ -152,6 +152,7 @@ fn the_last_worker_ends_the_pool() {
 #[cfg(not(loom))]
 mod large {
     use super::*;
+    use crate::interrupt;
     use crate::pool::Codel;
     use crate::queue::SynchronousQueue;
 
@@ -254,6 +255,87 @@ mod large {
                 taken += usize::from(pool.execute(runs.one()).is_ok());
             }
             close_and_check(&pool, &runs, taken);
+        });
+    }
+
+    /// A pool with two idle workers, which lends tasks.
+    fn lending_pool() -> ThreadPoolExecutor {
+        let builder = ThreadPoolExecutor::builder()
+            .core_pool_size(2)
+            .maximum_pool_size(16)
+            .many_workers(2)
+            .work_queue(SynchronousQueue::lending(4));
+        let pool = builder.build().unwrap();
+        assert_eq!(pool.prestart_all_core_threads(), 2);
+        while pool.queue().waiting().unwrap_or_default().takers < 2 {
+            thread::yield_now();
+        }
+        pool
+    }
+
+    /// Submits while another thread does something to the pool; returns how many tasks were accepted.
+    ///
+    /// The submitter is interrupted: in a model a timed wait for a worker that returns may last forever.
+    fn submit_while(
+        pool: &ThreadPoolExecutor,
+        runs: &Runs,
+        disturb: impl FnOnce(&ThreadPoolExecutor),
+    ) -> usize {
+        let (theirs, runs) = (pool.clone(), runs.clone());
+        let submitter = thread::Builder::new().spawn(move || {
+            interrupt::current().interrupt();
+            (0..4)
+                .filter(|_| theirs.execute(runs.one()).is_ok())
+                .count()
+        });
+        disturb(pool);
+        submitter.unwrap().join().unwrap()
+    }
+
+    /// The first two block both workers, and the last releases them: it needs a thread of its own, though it
+    /// may have been accepted while nobody waited.
+    #[test]
+    fn a_task_that_was_lent_runs_though_no_worker_returns() {
+        model(|| {
+            let pool = lending_pool();
+            let gate: Arc<LinkedBlockingQueue<()>> = Arc::new(LinkedBlockingQueue::new());
+            let runs = Runs::default();
+            interrupt::current().interrupt();
+            for _ in 0..3 {
+                let (waits, run) = (Arc::clone(&gate), runs.one());
+                pool.execute(move || {
+                    waits.take().unwrap();
+                    run();
+                })
+                .unwrap();
+            }
+            let run = runs.one();
+            pool.execute(move || {
+                run();
+                (0..3).for_each(|_| gate.offer(()).unwrap());
+            })
+            .unwrap();
+            assert!(interrupt::interrupted());
+            close_and_check(&pool, &runs, 4);
+        });
+    }
+
+    #[test]
+    fn tasks_that_were_lent_before_a_shutdown_run() {
+        model(|| {
+            let (pool, runs) = (lending_pool(), Runs::default());
+            let taken = submit_while(&pool, &runs, ThreadPoolExecutor::shutdown);
+            close_and_check(&pool, &runs, taken);
+        });
+    }
+
+    #[test]
+    fn a_stop_hands_back_what_was_lent() {
+        model(|| {
+            let (pool, runs) = (lending_pool(), Runs::default());
+            let mut drained = 0;
+            let taken = submit_while(&pool, &runs, |pool| drained = pool.shutdown_now().len());
+            close_and_check(&pool, &runs, taken - drained);
         });
     }
 

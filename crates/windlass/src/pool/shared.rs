@@ -88,6 +88,9 @@ pub(crate) struct Options {
     pub(crate) nested_waits: NestedWaits,
     /// How many workers beyond the maximum may replace workers that wait.
     pub(crate) spare_workers: usize,
+    /// How many workers are many: a hand-off then lends, or waits for one to return. `None`: as many as
+    /// admission holds for many.
+    pub(crate) many_workers: Option<usize>,
 }
 
 /// What a thread of a pool does when it waits, inside a task, for a task that is still queued.

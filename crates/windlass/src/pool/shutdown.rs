@@ -32,7 +32,7 @@ impl Shared {
         self.roster.interrupt_all();
         self.nudge_blocked();
         // A comparison of the user's that panics leaves the tasks in the queue. The pool ends.
-        let drained = catch(|| self.queue.drain_all());
+        let drained = catch(|| self.queue.drain_left());
         self.task_count.invalidate();
         let count = drained.iter().flatten().count();
         self.tally.count_dropped(Dropped::ShutdownNow, count);
@@ -60,7 +60,7 @@ impl Shared {
             let seen = self.ctl.load();
             match seen.state() {
                 RunState::Running | RunState::Tidying | RunState::Terminated => return,
-                RunState::Shutdown if !self.queue.is_empty() => return,
+                RunState::Shutdown if !self.queue.is_drained() => return,
                 RunState::Shutdown | RunState::Stop => {}
             }
             if seen.workers() != 0 {

@@ -14,7 +14,7 @@ use super::in_place_times::EndOfWorker;
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::tally::Exit;
-use super::worker::{self, Retire};
+use super::worker::{self, Retire, Starts};
 use crate::interrupt::ThreadContext;
 use crate::sync::{reduce_timer_slack, thread};
 use crate::task::{Cancellation, Failure, Task, wake_waiters, with_wait_helper};
@@ -174,7 +174,7 @@ impl Shared {
     /// Returns whether tasks are queued that no worker will take, though the pool still runs tasks.
     fn is_stranded(&self) -> bool {
         let seen = self.ctl.load();
-        seen.workers() == 0 && !seen.is_stopped() && !self.queue.is_empty()
+        seen.workers() == 0 && !seen.is_stopped() && !self.queue.is_drained()
     }
 
     /// Starts a worker for queued tasks that have none; if no thread can be created, abandons them.
@@ -201,7 +201,7 @@ impl Shared {
     /// Abandons all queued tasks, since there is neither a worker nor a thread for one: their handles
     /// are cancelled, and the uncaught handler is called with the error. Returns whether there were any.
     fn abandon_queued(&self, refusal: &Failure) -> bool {
-        let mut tasks = self.queue.drain_all();
+        let mut tasks = self.queue.drain_left();
         if tasks.is_empty() {
             return false;
         }
@@ -260,7 +260,7 @@ impl Shared {
     /// Called after a task was queued and after a worker has taken one: either the former sees that the
     /// worker is busy, or the latter sees the task.
     pub(crate) fn replace_blocked(self: &Arc<Self>) {
-        if self.options.spare_workers == 0 || self.queue.is_empty() {
+        if self.options.spare_workers == 0 || self.queue.is_drained() {
             return;
         }
         let blocked = self.waits.blocked();
@@ -269,10 +269,35 @@ impl Shared {
             return;
         }
         // In this order: the task that made the last idle worker busy is no longer queued.
-        if !self.roster.has_idle() && !self.queue.is_empty() {
+        if !self.roster.has_idle() && !self.queue.is_drained() {
             let started = catch(|| drop(self.add_worker(None, SizeLimit::Spare)));
             self.report_panic(started);
         }
+    }
+
+    /// Starts so many workers for tasks that are queued though no worker waits; returns how many could be
+    /// started.
+    ///
+    /// The submitters have returned: the uncaught handler is called if there is no thread. The tasks stay
+    /// queued for the workers that there are.
+    fn add_workers(self: &Arc<Self>, wanted: u32) -> u32 {
+        let mut started = 0;
+        while started < wanted {
+            match catch(|| self.add_worker(None, SizeLimit::Maximum)) {
+                Ok(Ok(())) => started += 1,
+                Ok(Err(not_started)) => {
+                    if let Cause::NoThread(refusal) = not_started.cause {
+                        self.report(&refusal);
+                    }
+                    break;
+                }
+                Err(payload) => {
+                    self.report_panic(Err(payload));
+                    break;
+                }
+            }
+        }
+        started
     }
 
     /// Returns whether the state and the limit allow another worker at present.
@@ -294,7 +319,7 @@ impl Shared {
             && match seen.state() {
                 RunState::Running => true,
                 // After a shutdown, workers are started for queued tasks only.
-                RunState::Shutdown => first.is_none() && !self.queue.is_empty(),
+                RunState::Shutdown => first.is_none() && !self.queue.is_drained(),
                 _ => false,
             }
     }
@@ -309,7 +334,7 @@ impl Shared {
             }
             // Read before the worker is counted: a submitter that queues a task afterwards starts no
             // other worker.
-            let queue_was_empty = self.queue.is_empty();
+            let queue_was_empty = self.queue.is_drained();
             if self.ctl.try_add_worker(seen) {
                 return Some(Counted { queue_was_empty });
             }
@@ -328,7 +353,11 @@ impl Shared {
         self.tally.count_start();
         let member = Member::worker(self, Self::replace_blocked);
         let _times = EndOfWorker;
-        let run = || worker::run(self, worker, Self::replace_blocked);
+        let starts = Starts {
+            replace_blocked: Self::replace_blocked,
+            add_workers: Self::add_workers,
+        };
+        let run = || worker::run(self, worker, starts);
         let ended = catch(|| with_wait_helper(member, run));
         let retire = ended.unwrap_or_else(|payload| Retire::Failed(Failure::from_panic(payload)));
         // The failure is reported after the worker was replaced, so that a handler may wait for the
@@ -376,7 +405,7 @@ impl Shared {
             } else {
                 self.settings.core()
             };
-            if needed == 0 && !self.queue.is_empty() {
+            if needed == 0 && !self.queue.is_drained() {
                 needed = 1;
             }
             if seen.workers() >= needed {
@@ -433,7 +462,7 @@ impl Shared {
         }
         // After a stop in between the queue may have been drained for the last time.
         if self.ctl.load().state() >= RunState::Stop {
-            return self.queue.remove_first(&mut |task| task.id() == id);
+            return self.queue.withdraw(id);
         }
         if self.ctl.load().has_waits() {
             wake_waiters();

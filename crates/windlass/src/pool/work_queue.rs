@@ -12,10 +12,12 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError, SynchronousQueue};
+use crate::interrupt::Interrupted;
+use crate::queue::{BlockingQueue, LinkedBlockingQueue, PutError, Received, SynchronousQueue};
 use crate::sync::{arc_dyn, downcast};
-use crate::task::Task;
+use crate::task::{Task, TaskId};
 
 /// The queue in which tasks wait for a worker.
 pub(crate) enum WorkQueue {
@@ -62,6 +64,62 @@ impl WorkQueue {
         match self {
             Self::Synchronous(queue) => queue.offer_for_returning(task),
             Self::Linked(_) | Self::Any(_) => Err(task),
+        }
+    }
+
+    /// Accepts a task that the queue has refused though no worker waits, if workers return quickly and one of
+    /// them watches.
+    pub(crate) fn lend(&self, task: Task) -> Result<(), Task> {
+        match self {
+            Self::Synchronous(queue) => queue.lend(task),
+            Self::Linked(_) | Self::Any(_) => Err(task),
+        }
+    }
+
+    /// Returns how many tasks are lent at most.
+    pub(crate) fn debt_limit(&self) -> usize {
+        match self {
+            Self::Synchronous(queue) => queue.debt_limit() as usize,
+            Self::Linked(_) | Self::Any(_) => 0,
+        }
+    }
+
+    /// Waits for a task, or for the duty to watch what was lent.
+    pub(crate) fn take_or_watch(
+        &self,
+        timeout: Option<Duration>,
+    ) -> Result<Received<Task>, Interrupted> {
+        let taken = match (self, timeout) {
+            (Self::Synchronous(queue), _) => return queue.take_or_watch(timeout),
+            (_, Some(timeout)) => self.poll_timeout(timeout)?,
+            (_, None) => Some(self.take()?),
+        };
+        Ok(taken.map_or(Received::Nothing, Received::Element))
+    }
+
+    /// Returns whether no task is left for workers. Unlike `is_empty` it counts tasks that a hand-off has
+    /// accepted, where they may be more than workers wait.
+    pub(crate) fn is_drained(&self) -> bool {
+        match self {
+            Self::Synchronous(queue) => queue.is_drained(),
+            Self::Linked(_) | Self::Any(_) => self.is_empty(),
+        }
+    }
+
+    /// Removes all tasks that are left for workers.
+    pub(crate) fn drain_left(&self) -> Vec<Task> {
+        match self {
+            Self::Synchronous(queue) => queue.drain_accepted(),
+            Self::Linked(_) | Self::Any(_) => self.drain_all(),
+        }
+    }
+
+    /// Removes the task with this id, if it is left for workers.
+    pub(crate) fn withdraw(&self, id: TaskId) -> Option<Task> {
+        let mut is_wanted = |task: &Task| task.id() == id;
+        match self {
+            Self::Synchronous(queue) => queue.remove_accepted(&mut is_wanted),
+            Self::Linked(_) | Self::Any(_) => self.remove_first(&mut is_wanted),
         }
     }
 

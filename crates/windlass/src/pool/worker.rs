@@ -10,8 +10,11 @@ use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use super::tally::{Exit, Unsuccessful};
 use super::waits::Membership;
+use super::watch::watch;
+use super::work_queue::WorkQueue;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
+use crate::queue::Received;
 use crate::task::{Failure, RunOutcome, Task};
 use crate::times::{Ending, Stopwatch, TaskRecord};
 use crate::unwind::{catch, discard};
@@ -28,15 +31,18 @@ pub(crate) enum Retire {
 /// How long a worker waits on a queue that cannot be interrupted before it checks its pool again.
 const UNINTERRUPTIBLE_SLICE: Duration = Duration::from_millis(20);
 
+/// How a worker starts others. Functions, so that this file does not depend on the one that starts workers.
+#[derive(Clone, Copy)]
+pub(crate) struct Starts {
+    /// Called with each task taken, if the pool may have spare workers: who queued the next one may have seen
+    /// this worker idle.
+    pub(crate) replace_blocked: fn(&Arc<Shared>),
+    /// Starts so many workers for queued tasks; returns how many it could start.
+    pub(crate) add_workers: fn(&Arc<Shared>, u32) -> u32,
+}
+
 /// Runs tasks until there is a reason to end.
-///
-/// `replace_blocked` is called with each task taken, if the pool may have spare workers: who queued the next
-/// one may have seen this worker idle.
-pub(crate) fn run(
-    pool: &Arc<Shared>,
-    worker: &Worker,
-    replace_blocked: fn(&Arc<Shared>),
-) -> Retire {
+pub(crate) fn run(pool: &Arc<Shared>, worker: &Worker, starts: Starts) -> Retire {
     let me = ThreadContext::current();
     let stopwatch = Stopwatch::new(&pool.tracker, &worker.activity, pool.clock());
     let mut retirements = worker.retirements;
@@ -45,7 +51,7 @@ pub(crate) fn run(
     let mut task = worker.take_first();
     loop {
         if task.is_none() {
-            task = next_task(pool, &me, retirements);
+            task = next_task(pool, &me, retirements, starts);
             stopwatch.wait_ended(&me);
         }
         if task.is_none() {
@@ -54,7 +60,7 @@ pub(crate) fn run(
         let has_spares = pool.options.spare_workers > 0;
         if has_spares {
             worker.set_taken();
-            replace_blocked(pool);
+            (starts.replace_blocked)(pool);
         }
         match run_task(pool, &stopwatch, &me, &mut task) {
             Ok(requested) => retirements = requested,
@@ -331,7 +337,12 @@ fn poll_task(pool: &Shared) -> Option<Task> {
 ///
 /// `retirements` is the number of retirement requests before the worker was idle.
 #[cold]
-fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Option<Task> {
+fn next_task(
+    pool: &Arc<Shared>,
+    me: &Arc<ThreadContext>,
+    mut retirements: u64,
+    starts: Starts,
+) -> Option<Task> {
     let mut idle = Idle::Waiting;
     loop {
         let requested = pool.retirements();
@@ -343,7 +354,7 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
         if pool.options.spare_workers > 0 {
             settings.maximum = pool.size_with_spares();
         }
-        let timeout = match decide(seen, settings, idle, || pool.queue.is_empty()) {
+        let timeout = match decide(seen, settings, idle, || pool.queue.is_drained()) {
             NextAction::Exit => {
                 pool.tally.count_exit(Exit::Shutdown);
                 pool.ctl.remove_worker();
@@ -372,8 +383,14 @@ fn next_task(pool: &Shared, me: &Arc<ThreadContext>, mut retirements: u64) -> Op
             }
         }
         match me.accept_nudges(|| wait_for_task(pool, timeout)) {
-            Ok(Some(task)) => return Some(task),
-            Ok(None) => idle = Idle::TimedOut,
+            Ok(Received::Element(task)) => return Some(task),
+            Ok(Received::Nothing) => idle = Idle::TimedOut,
+            Ok(Received::Watch) => {
+                if let WorkQueue::Synchronous(queue) = &pool.queue {
+                    watch(pool, me, queue, starts.add_workers);
+                }
+                idle = Idle::Waiting;
+            }
             // Nudged: the state is read again.
             Err(Interrupted) => idle = Idle::Waiting,
         }
@@ -390,15 +407,12 @@ fn take_awaiting(pool: &Shared) -> Option<Task> {
     pool.room.take_first()
 }
 
-fn wait_for_task(pool: &Shared, timeout: Option<Duration>) -> Result<Option<Task>, Interrupted> {
-    let queue = &*pool.queue;
-    if !queue.is_interruptible() {
-        return poll_in_slices(pool, timeout);
+fn wait_for_task(pool: &Shared, timeout: Option<Duration>) -> Result<Received<Task>, Interrupted> {
+    if !pool.queue.is_interruptible() {
+        let taken = poll_in_slices(pool, timeout)?;
+        return Ok(taken.map_or(Received::Nothing, Received::Element));
     }
-    match timeout {
-        Some(timeout) => queue.poll_timeout(timeout),
-        None => queue.take().map(Some),
-    }
+    pool.queue.take_or_watch(timeout)
 }
 
 /// Waits on a queue that cannot be interrupted, and checks for a nudge after each slice.

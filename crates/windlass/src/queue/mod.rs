@@ -77,6 +77,7 @@ pub use key_limit::KeyLimitQueue;
 pub use linked::LinkedBlockingQueue;
 pub(crate) use parts::block_list::BlockList;
 pub use parts::blocking::Blocking;
+pub(crate) use parts::handoff::{Inspected, Received};
 pub(crate) use parts::interrupt_precedence::InterruptPrecedence;
 pub(crate) use parts::sequence::Sequence;
 pub(crate) use parts::shrink::Shrink;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::blocking_queue::{BlockingQueue, Waiting};
 use super::error::PutError;
 use super::fairness::Fairness;
-use super::parts::handoff::{BufferedHandoff, DirectHandoff};
+use super::parts::handoff::{BufferedHandoff, DirectHandoff, Inspected, Received, Watch};
 use super::parts::wait_limit::{WaitLimit, insertions_within, removals_within};
 use crate::interrupt::Interrupted;
 
@@ -75,6 +75,16 @@ impl<T: Send> SynchronousQueue<T> {
         Self(Handoff::Buffered(Box::default()))
     }
 
+    /// Creates a queue for the workers of a pool that may start threads without end.
+    ///
+    /// Such a pool may [lend](Self::lend): so many more elements are accepted than workers wait,
+    /// while they return quickly and one of them [watches](Self::take_or_watch). Otherwise it is as with
+    /// [`with_interchangeable_takers`](Self::with_interchangeable_takers).
+    pub(crate) fn lending(debt_limit: u32) -> Self {
+        let handoff = BufferedHandoff::with_debt_limit(debt_limit);
+        Self(Handoff::Buffered(Box::new(handoff)))
+    }
+
     /// Returns the fairness that this queue was created with.
     #[must_use]
     pub const fn fairness(&self) -> Fairness {
@@ -90,6 +100,90 @@ impl<T: Send> SynchronousQueue<T> {
         match &self.0 {
             Handoff::Direct(_) => Err(item),
             Handoff::Buffered(handoff) => handoff.put_for_returning(item),
+        }
+    }
+
+    /// Returns how many more elements are accepted than takers wait, at most.
+    pub(crate) const fn debt_limit(&self) -> u32 {
+        match &self.0 {
+            Handoff::Direct(_) => 0,
+            Handoff::Buffered(handoff) => handoff.debt_limit(),
+        }
+    }
+
+    /// Accepts an element though no taker waits, while takers return quickly and one watches.
+    pub(crate) fn lend(&self, item: T) -> Result<(), T> {
+        match self.lender() {
+            Some(handoff) => handoff.lend(item),
+            None => Err(item),
+        }
+    }
+
+    /// Receives an element like `poll_timeout` or `take`, or the duty to watch.
+    ///
+    /// A taker that has it calls [`watch`](Self::watch), and [`inspect`](Self::inspect) from time to time.
+    pub(crate) fn take_or_watch(
+        &self,
+        timeout: Option<Duration>,
+    ) -> Result<Received<T>, Interrupted> {
+        let limit = timeout.map_or(WaitLimit::Forever, WaitLimit::timeout);
+        match &self.0 {
+            Handoff::Direct(handoff) => handoff
+                .take(limit)
+                .map(|item| item.map_or(Received::Nothing, Received::Element)),
+            Handoff::Buffered(handoff) => handoff.take_or_watch(limit),
+        }
+    }
+
+    /// Begins the duty of a taker that has received it; `None` if there is none.
+    pub(crate) fn watch(&self) -> Option<Watch> {
+        self.lender().map(BufferedHandoff::watch)
+    }
+
+    /// Decides what the taker that watches does next.
+    pub(crate) fn inspect(&self, watch: &mut Watch) -> Inspected {
+        self.lender()
+            .map_or(Inspected::Done, |handoff| handoff.inspect(watch))
+    }
+
+    /// Lends nothing until takers return. Called by the taker that watches.
+    pub(crate) fn suspend_lending(&self) {
+        if let Some(handoff) = self.lender() {
+            handoff.suspend_lending();
+        }
+    }
+
+    /// Ends the duty of the taker that watches.
+    pub(crate) fn resign(&self, watch: &Watch) {
+        if let Some(handoff) = self.lender() {
+            handoff.resign(watch);
+        }
+    }
+
+    /// Returns whether no element is queued for takers, of a queue that lends; true for any other.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.lender().is_none_or(BufferedHandoff::is_drained)
+    }
+
+    /// Removes what is queued for takers, of a queue that lends, and the elements of putters that wait.
+    pub(crate) fn drain_accepted(&self) -> Vec<T> {
+        let mut drained = self
+            .lender()
+            .map_or_else(Vec::new, BufferedHandoff::drain_accepted);
+        drained.append(&mut self.drain_all());
+        drained
+    }
+
+    /// Removes the first element that satisfies the predicate of those that are queued for takers, of a queue
+    /// that lends.
+    pub(crate) fn remove_accepted(&self, wanted: &mut dyn FnMut(&T) -> bool) -> Option<T> {
+        self.lender()?.remove_accepted(wanted)
+    }
+
+    fn lender(&self) -> Option<&BufferedHandoff<T>> {
+        match &self.0 {
+            Handoff::Buffered(handoff) if handoff.lends() => Some(handoff),
+            Handoff::Direct(_) | Handoff::Buffered(_) => None,
         }
     }
 

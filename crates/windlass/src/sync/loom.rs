@@ -123,6 +123,11 @@ pub(crate) fn yield_now() -> Duration {
     Duration::ZERO
 }
 
+/// Yields: in a model any time may pass.
+pub(crate) fn nap(_time: Duration) {
+    loom::thread::yield_now();
+}
+
 /// Only checks: a model runs the other threads at every point anyway.
 pub(crate) fn yield_until(is_over: impl Fn() -> bool) -> bool {
     is_over()

@@ -36,8 +36,8 @@ pub(crate) use arc_dyn::{arc_dyn, downcast};
 #[cfg(test)]
 pub(crate) use backend::model;
 pub(crate) use backend::{
-    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, global, reduce_timer_slack,
-    thread, thread_local, yield_now, yield_until,
+    Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, global, nap,
+    reduce_timer_slack, thread, thread_local, yield_now, yield_until,
 };
 pub(crate) use backoff::lock_with_backoff;
 pub(crate) use cpu_time::thread_cpu_time;

@@ -149,6 +149,12 @@ pub(crate) fn yield_now() -> Duration {
     now().saturating_duration_since(start)
 }
 
+/// Waits for so long, or a little less; nobody ends that.
+pub(crate) fn nap(time: Duration) {
+    let (mutex, never) = (Mutex::new(()), Condvar::new());
+    let _ = never.wait_until(mutex.lock(), now() + time);
+}
+
 /// Yields to other threads until `is_over` returns true, for about as long as it takes to fall asleep
 /// and be woken; returns whether it did.
 ///

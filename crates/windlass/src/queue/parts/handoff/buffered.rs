@@ -16,8 +16,10 @@
 //!
 //! # Submitters
 //!
-//! A submitter that could start a thread for its element may [wait](BufferedHandoff::put_for_returning)
-//! for takers that are about to return instead, for about as long as starting a thread would take. It is
+//! A submitter that could start a thread for its element may be [lent](super::lending) a credit.
+//!
+//! Without that it may [wait](BufferedHandoff::put_for_returning) for takers that are about to return, for
+//! about as long as starting a thread would take. It is
 //! woken when elements enough for a batch have been removed, or a taker finds nothing to do. Nobody
 //! relies on that wake-up, since the wait is short.
 
@@ -33,7 +35,7 @@ use crate::queue::blocking_queue::Waiting;
 use crate::queue::error::PutError;
 use crate::queue::parts::block_list::BlockList;
 use crate::queue::parts::queue_lock::QueueLock;
-use crate::queue::parts::two_lock::TwoLockQueue;
+use crate::queue::parts::two_lock::{Taker, TwoLockQueue};
 use crate::queue::parts::wait_limit::WaitLimit;
 use crate::sync::clock::Clock;
 use crate::sync::{AdaptiveSpin, Deadline, spin_until};
@@ -41,19 +43,31 @@ use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait};
 
 /// Hand-off of each element to any taker that waits.
 pub(crate) struct BufferedHandoff<T: Send> {
-    credits: CachePadded<Credits>,
-    accepted: TwoLockQueue<BlockList<T>>,
+    pub(super) credits: CachePadded<Credits>,
+    pub(super) accepted: TwoLockQueue<BlockList<T>>,
     /// Putters that wait for a credit; none while there is one.
     putters: QueueLock<WaitQueue<T>>,
-    submitters: QueueLock<Submitters>,
+    pub(super) submitters: QueueLock<Submitters>,
+    /// The largest debt; zero if nothing is lent.
+    pub(super) debt_limit: u32,
 }
 
 /// Submitters that wait for takers to return, and whether that pays.
 #[derive(Debug, Default)]
-struct Submitters {
+pub(super) struct Submitters {
     waiting: WaitQueue,
     spin: AdaptiveSpin,
-    patience: Patience,
+    pub(super) patience: Patience,
+}
+
+/// What a taker has received.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received<T> {
+    Element(T),
+    /// Nothing in its time.
+    Nothing,
+    /// The duty to watch the debt.
+    Watch,
 }
 
 /// How long a submitter waits for a taker that is about to return: about as long as it takes to
@@ -63,6 +77,9 @@ const GRACE: Duration = Duration::from_micros(50);
 /// How often that time is given while elements are queued that were accepted before: with all cores
 /// busy their takers wake late, and so would a new thread run.
 const MAX_GRACES: usize = 16;
+
+/// The same while elements are lent: the wait ends when the debt is half of what it may be.
+const LENDING_GRACE: Duration = Duration::from_micros(200);
 
 /// Credits for which a submitter that waits is woken. Each wake-up should be worth a batch.
 const BATCH: u32 = 36;
@@ -77,11 +94,20 @@ impl<T: Send> Default for BufferedHandoff<T> {
             accepted: TwoLockQueue::for_handoff(Default::default()),
             putters: QueueLock::default(),
             submitters: QueueLock::default(),
+            debt_limit: 0,
         }
     }
 }
 
 impl<T: Send> BufferedHandoff<T> {
+    /// Creates a hand-off that lends up to so many credits.
+    pub(crate) fn with_debt_limit(debt_limit: u32) -> Self {
+        Self {
+            debt_limit,
+            ..Self::default()
+        }
+    }
+
     /// Hands the element to the takers, waiting for one no longer than `limit`.
     pub(crate) fn put(&self, item: T, limit: WaitLimit) -> Result<(), PutError<T>> {
         let mut item = match self.try_put(item) {
@@ -113,7 +139,7 @@ impl<T: Send> BufferedHandoff<T> {
     }
 
     /// Hands the element to a taker that waits; returns it if there is none.
-    fn try_put(&self, item: T) -> Result<(), T> {
+    pub(super) fn try_put(&self, item: T) -> Result<(), T> {
         if self.credits.load().count() == 0 {
             return Err(item);
         }
@@ -130,10 +156,12 @@ impl<T: Send> BufferedHandoff<T> {
         self.try_put(item)
     }
 
-    fn wait_for_returning(&self) {
+    /// Waits for a batch of credits, or for room in the debt while elements are lent.
+    pub(super) fn wait_for_returning(&self) {
         let mut submitters = self.submitters.lock();
         let before = self.credits.load();
-        if before.count() > 0 || !submitters.patience.should_wait(before.additions()) {
+        let lends = before.is_lending();
+        if before.count() > 0 || !(lends || submitters.patience.should_wait(before.additions())) {
             return;
         }
         if submitters.spin.should_spin() {
@@ -151,25 +179,34 @@ impl<T: Send> BufferedHandoff<T> {
         }
         let mut interrupted = false;
         for _ in 0..MAX_GRACES {
-            if self.credits.announce_submitter().count() >= BATCH {
+            if self.is_batch(self.credits.announce_submitter()) {
                 break;
             }
-            let (mutex, until) = (self.submitters.mutex(), Deadline::after(GRACE));
+            let grace = if lends { LENDING_GRACE } else { GRACE };
+            let (mutex, until) = (self.submitters.mutex(), Deadline::after(grace));
             let waited = wait(mutex, submitters, |all| &mut all.waiting, (), until);
             submitters = waited.guard;
             interrupted |= waited.outcome == WaitOutcome::Interrupted;
-            // While elements are queued, takers are still waking for them.
-            let is_waking = !self.accepted.is_empty();
-            if interrupted || !is_waking || self.has_returned_since(before) {
+            let credits = self.credits.load();
+            let goes_on = if lends || credits.is_watched() {
+                // Whether that pays is up to who watches.
+                credits.is_lending()
+            } else {
+                // While elements are queued, takers are still waking for them.
+                !self.accepted.is_empty() && !self.has_returned_since(before)
+            };
+            if interrupted || !goes_on {
                 break;
             }
         }
         if submitters.waiting.is_empty() {
             self.credits.withdraw_submitters();
         }
-        let returned = self.has_returned_since(before);
-        let returns = self.credits.load().additions();
-        submitters.patience.record(returned, returns);
+        if !lends {
+            let returned = self.has_returned_since(before);
+            let returns = self.credits.load().additions();
+            submitters.patience.record(returned, returns);
+        }
         drop(submitters);
         if interrupted {
             restore_interrupt();
@@ -181,37 +218,62 @@ impl<T: Send> BufferedHandoff<T> {
     }
 
     fn has_batch(&self) -> bool {
-        self.credits.load().count() >= BATCH
+        self.is_batch(self.credits.load())
+    }
+
+    /// Returns whether a submitter that waits is woken for these credits.
+    fn is_batch(&self, credits: CreditsSnapshot) -> bool {
+        credits.count() >= BATCH || (credits.is_lending() && credits.debt() <= self.debt_limit / 2)
     }
 
     /// Receives an element that is accepted, or from a putter that waits, waiting for one no longer
     /// than `limit`.
     pub(crate) fn take(&self, limit: WaitLimit) -> Result<Option<T>, Interrupted> {
+        self.take_as(Taker::Ordinary, limit)
+            .map(|received| match received {
+                Received::Element(item) => Some(item),
+                Received::Nothing | Received::Watch => None,
+            })
+    }
+
+    /// Receives an element, or the duty to watch if this taker is recruited.
+    pub(super) fn take_as(
+        &self,
+        taker: Taker,
+        limit: WaitLimit,
+    ) -> Result<Received<T>, Interrupted> {
         let mut credits = None;
         let add = || credits = Some(self.credits.add());
         if let Some(item) = self.accepted.poll_with(add, || ()) {
             if let Some(credits) = credits.filter(|credits| credits.is_awaited()) {
                 self.serve_busy(credits);
             }
-            return Ok(Some(item));
+            return Ok(Received::Element(item));
         }
         let Some(deadline) = limit.deadline() else {
-            return Ok(self.take_from_putter());
+            let taken = self.take_from_putter();
+            return Ok(taken.map_or(Received::Nothing, Received::Element));
         };
         self.add_idle();
-        let outcome = match self.accepted.take_until(deadline) {
-            Ok(Some(item)) => return Ok(Some(item)),
+        let mut is_recruited = false;
+        let on_recruit = || {
+            is_recruited = true;
+            self.credits.withdraw_taker();
+        };
+        let outcome = match self.accepted.take_as(taker, deadline, on_recruit) {
+            Ok(Some(item)) => return Ok(Received::Element(item)),
+            Ok(None) if is_recruited => return Ok(Received::Watch),
             Ok(None) => WaitOutcome::TimedOut,
             Err(Interrupted) => WaitOutcome::Interrupted,
         };
         match (self.leave(), outcome) {
             (None, WaitOutcome::Interrupted) => Err(Interrupted),
-            (None, _) => Ok(None),
-            (item, WaitOutcome::Interrupted) => {
+            (None, _) => Ok(Received::Nothing),
+            (Some(item), WaitOutcome::Interrupted) => {
                 restore_interrupt();
-                Ok(item)
+                Ok(Received::Element(item))
             }
-            (item, _) => Ok(item),
+            (Some(item), _) => Ok(Received::Element(item)),
         }
     }
 
@@ -246,11 +308,11 @@ impl<T: Send> BufferedHandoff<T> {
     /// Serves those who wait for a credit, after a taker has added one that goes on to run an
     /// element.
     #[cold]
-    fn serve_busy(&self, credits: CreditsSnapshot) {
+    pub(super) fn serve_busy(&self, credits: CreditsSnapshot) {
         if credits.has_putters() {
             self.serve_putters();
         }
-        if credits.has_submitters() && credits.count() >= BATCH {
+        if credits.has_submitters() && self.is_batch(credits) {
             self.wake_submitter();
         }
     }
@@ -303,7 +365,7 @@ impl<T: Send> BufferedHandoff<T> {
     }
 }
 
-fn take_item<T>(item: &mut Option<T>) -> T {
+pub(super) fn take_item<T>(item: &mut Option<T>) -> T {
     item.take().expect("called once")
 }
 

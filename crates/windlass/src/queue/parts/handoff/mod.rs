@@ -8,7 +8,11 @@ mod buffered;
 mod credits;
 mod direct;
 pub(crate) mod exchange;
+mod lending;
 mod patience;
+mod watch;
 
-pub(crate) use buffered::BufferedHandoff;
+pub(crate) use buffered::{BufferedHandoff, Received};
 pub(crate) use direct::DirectHandoff;
+pub(crate) use lending::Inspected;
+pub(crate) use watch::Watch;

@@ -48,6 +48,13 @@ pub(crate) enum WakeOrder {
     NewestFirst,
 }
 
+/// Whether a taker that waits can be given another duty than to take an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taker {
+    Ordinary,
+    Recruitable,
+}
+
 /// The last event of a thread before it tries to take or to put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
@@ -76,9 +83,11 @@ pub(super) struct Tail<S> {
     /// true limit larger; a swap and a new bound, which can make it smaller, set it anew.
     pub(super) push_limit: usize,
     pub(super) items: S,
-    pub(super) takers: WaitQueue,
+    pub(super) takers: WaitQueue<Taker>,
     /// Takers that were signalled and have not locked the queue since.
     pub(super) takers_waking: usize,
+    /// Those of them that are recruited. Which of the recruitable ones that wake it is does not matter.
+    pub(super) recruits: usize,
     pub(super) wake_order: WakeOrder,
 }
 
@@ -109,7 +118,21 @@ impl<S> Tail<S> {
             WakeOrder::OldestFirst => self.takers.signal_oldest(),
             WakeOrder::NewestFirst => self.takers.signal_newest(),
         };
-        signalled.map(|(wakeup, ())| wakeup)
+        signalled.map(|(wakeup, _)| wakeup)
+    }
+
+    pub(super) fn has_recruitable(&self) -> bool {
+        self.takers.has(|taker| *taker == Taker::Recruitable)
+    }
+
+    /// Signals a recruitable taker that it has another duty.
+    pub(super) fn recruit_taker(&mut self) -> Option<Wakeup> {
+        let recruited = self
+            .takers
+            .signal_oldest_of(|taker| *taker == Taker::Recruitable)?;
+        self.takers_waking += 1;
+        self.recruits += 1;
+        Some(recruited)
     }
 }
 

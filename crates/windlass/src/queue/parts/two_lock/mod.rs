@@ -27,6 +27,9 @@
 //! The invariant: while there is an element and a parked taker, some taker is waking or spinning.
 //! The same holds for putters and places, one at a time.
 //!
+//! A taker may be [recruitable](Taker): then a producer can signal it for another duty. It is waking until it
+//! has locked the queue, and signals the next one for what it leaves behind, as one that takes does.
+//!
 //! # Spinning and yielding
 //!
 //! A swap moves the cache lines of the tail from the producer's core to the consumer's, and the
@@ -56,4 +59,5 @@ mod queue;
 mod take;
 mod yielding;
 
+pub(crate) use ends::Taker;
 pub(crate) use queue::{CapacityMode, TwoLockQueue};

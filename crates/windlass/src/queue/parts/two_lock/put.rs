@@ -36,6 +36,24 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         true
     }
 
+    /// Pushes the element that `make` returns and recruits a taker, if one waits that can be recruited and
+    /// `admit` returns true, which is called under the tail lock.
+    pub(crate) fn push_recruiting(
+        &self,
+        admit: impl FnOnce() -> bool,
+        make: impl FnOnce() -> S::Item,
+    ) -> bool {
+        let mut tail = self.tail.lock.lock();
+        if !tail.has_recruitable() || !admit() {
+            return false;
+        }
+        let recruited = tail.recruit_taker();
+        let wakeup = self.push(&mut tail, make);
+        drop(tail);
+        drop((recruited, wakeup));
+        true
+    }
+
     /// Pushes the element that `make` returns, created in its slot. Returns `make` if there is no
     /// room.
     #[inline(always)]

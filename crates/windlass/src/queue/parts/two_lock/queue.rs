@@ -81,6 +81,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     items: tail,
                     takers: WaitQueue::default(),
                     takers_waking: 0,
+                    recruits: 0,
                     wake_order,
                 }),
                 capacity: AtomicUsize::new(capacity),

@@ -1,6 +1,6 @@
 //! Popping at the head, and waiting for elements.
 
-use super::ends::{Attempt, Yielded};
+use super::ends::{Attempt, Taker, Yielded};
 use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::parts::sequence::Sequence;
@@ -101,11 +101,29 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
     }
 
     pub(crate) fn take_until(&self, deadline: Deadline) -> Result<Option<S::Item>, Interrupted> {
+        self.take_as(Taker::Ordinary, deadline, || ())
+    }
+
+    /// Takes the oldest element. If this taker is recruited while it waits, calls `on_recruit` under the tail
+    /// lock, and returns `None`.
+    pub(crate) fn take_as(
+        &self,
+        taker: Taker,
+        deadline: Deadline,
+        on_recruit: impl FnOnce(),
+    ) -> Result<Option<S::Item>, Interrupted> {
         if wait_interrupted() {
             return Err(Interrupted);
         }
         let mut attempt = Attempt::First;
         loop {
+            if attempt == Attempt::AfterSignal && taker == Taker::Recruitable {
+                if let Some(tail) = self.answer_call() {
+                    on_recruit();
+                    self.leave_to_next(tail);
+                    return Ok(None);
+                }
+            }
             let mut outcome = WaitOutcome::Signalled;
             let item = self.try_take(attempt, |mut head, tail| {
                 let may_yield = attempt == Attempt::First && !deadline.has_passed();
@@ -117,7 +135,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
                     return;
                 }
                 drop(head);
-                outcome = self.wait_for_element(tail, deadline);
+                outcome = self.wait_for_element(tail, taker, deadline);
                 attempt = Attempt::AfterSignal;
             });
             match outcome {
@@ -129,12 +147,34 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         }
     }
 
-    fn wait_for_element(&self, tail: TailGuard<'_, S>, deadline: Deadline) -> WaitOutcome {
+    /// Locks the tail if a taker is recruited that has not come yet: then this one is it.
+    fn answer_call(&self) -> Option<TailGuard<'_, S>> {
+        let mut tail = self.tail.lock.lock();
+        tail.recruits = tail.recruits.checked_sub(1)?;
+        tail.takers_waking -= 1;
+        Some(tail)
+    }
+
+    /// Signals a taker for what is queued, in the place of this one.
+    fn leave_to_next(&self, mut tail: TailGuard<'_, S>) {
+        // The head can only have become shorter: then a taker finds nothing, and waits again.
+        let left = self.head.len.load(Ordering::Acquire) + tail.items.len();
+        let next = tail.signal_taker(left);
+        drop(tail);
+        drop(next);
+    }
+
+    fn wait_for_element(
+        &self,
+        tail: TailGuard<'_, S>,
+        taker: Taker,
+        deadline: Deadline,
+    ) -> WaitOutcome {
         if let Some(expired) = WaitOutcome::if_expired(deadline) {
             return expired;
         }
         let mutex = self.tail.lock.mutex();
-        wait(mutex, tail, |tail| &mut tail.takers, (), deadline).outcome
+        wait(mutex, tail, |tail| &mut tail.takers, taker, deadline).outcome
     }
 
     /// Pops the oldest element from the head and releases the lock.
