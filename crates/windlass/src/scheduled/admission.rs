@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shared::{Shared, TimerKind, is_internal};
 use crate::executor::RejectedExecution;
 use crate::pool::{self, NotAdmitted};
-use crate::task::{Cancellation, Task};
+use crate::task::{Cancellation, Task, TaskId, TimedTask};
 
 impl Shared {
     /// Queues a task and starts a worker for it if needed, or rejects it by the pool's policy.
@@ -19,6 +19,24 @@ impl Shared {
             return pool.reject(task);
         }
         self.enqueue(pool, task, kind)
+            .or_else(|not_admitted| pool.reject(not_admitted))
+    }
+
+    /// Submits a task with a timer, as [`submit`](Self::submit) does.
+    ///
+    /// In two words, which are passed in registers: five are stored one by one and loaded in pairs, which
+    /// stalls.
+    pub(super) fn submit_timer(
+        &self,
+        pool: &Arc<pool::Shared>,
+        id: TaskId,
+        timer: TimedTask,
+        kind: TimerKind,
+    ) -> Result<(), RejectedExecution> {
+        if pool.is_shutdown() || pool.takes_times() {
+            return self.submit(pool, timer.into_task(), kind);
+        }
+        self.enqueue_timer(pool, (id, timer), kind)
             .or_else(|not_admitted| pool.reject(not_admitted))
     }
 
@@ -46,23 +64,33 @@ impl Shared {
         pool.options.cancels.add_if(cancelled && is_accepted);
     }
 
-    #[inline]
     fn enqueue(
         &self,
         pool: &Arc<pool::Shared>,
-        task: Task,
+        mut task: Task,
         kind: TimerKind,
     ) -> Result<(), NotAdmitted> {
         let id = task.id();
-        // Samples are taken of tasks without a timer only: others wait from when they are due.
-        let is_plain = kind != TimerKind::Immediate && !pool.takes_times();
-        let push = || {
-            if is_plain {
-                self.timers.push_timer(task);
-            } else {
-                self.timers.push(pool.record_submission_time(task));
+        if kind != TimerKind::Immediate && !pool.takes_times() {
+            match TimedTask::new(task) {
+                Ok(timer) => return self.enqueue_timer(pool, (id, timer), kind),
+                Err(without_timer) => task = without_timer,
             }
-        };
+        }
+        let push = || self.timers.push(pool.record_submission_time(task));
+        pool.admit_queued(id, push, |state| self.may_run(state, kind))
+    }
+
+    /// Queues a task with a timer, whose times nobody takes: samples are taken of tasks without one only, since
+    /// others wait from when they are due.
+    #[inline]
+    fn enqueue_timer(
+        &self,
+        pool: &Arc<pool::Shared>,
+        (id, timer): (TaskId, TimedTask),
+        kind: TimerKind,
+    ) -> Result<(), NotAdmitted> {
+        let push = || self.timers.push_timer(timer);
         pool.admit_queued(id, push, |state| self.may_run(state, kind))
     }
 }

@@ -14,7 +14,7 @@ use crate::pool::{
     ThreadPoolExecutor,
 };
 use crate::queue::BlockingQueue;
-use crate::task::{LimitOwner, Task, TaskBuilder, TaskId};
+use crate::task::{LimitOwner, Task, TaskBuilder, TaskId, TimedTask};
 use crate::thread_factory::ThreadFactory;
 
 /// A thread pool that runs tasks after a delay, at a time, or repeatedly.
@@ -65,6 +65,18 @@ impl ScheduledThreadPoolExecutor {
     #[inline]
     pub(super) fn submit_task(&self, task: Task, kind: TimerKind) -> Result<(), RejectedExecution> {
         self.shared.submit(self.pool.shared(), task, kind)
+    }
+
+    /// Submits a task with a timer.
+    #[inline]
+    pub(super) fn submit_timer(
+        &self,
+        id: TaskId,
+        timer: TimedTask,
+        kind: TimerKind,
+    ) -> Result<(), RejectedExecution> {
+        let pool = self.pool.shared();
+        self.shared.submit_timer(pool, id, timer, kind)
     }
 
     /// Returns the thread pool that runs the tasks, for code that works with any thread pool.

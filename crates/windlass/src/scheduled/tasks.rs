@@ -10,7 +10,7 @@ use super::periodic::PeriodicTask;
 use super::retry::{Progress, Retry};
 use super::shared::{Decorate, TimerKind};
 use crate::executor::{RejectedExecution, RejectionReason};
-use crate::task::{Failure, RunCount, Task, TaskBuilder, Timer};
+use crate::task::{Failure, RunCount, Task, TaskBuilder, TimedTask, Timer};
 use crate::unwind::catch;
 
 /// The handle of a scheduled task; or, if it was rejected, task and handle.
@@ -136,7 +136,12 @@ impl ScheduledThreadPoolExecutor {
         handle: ScheduledHandle<T>,
         kind: TimerKind,
     ) -> Scheduled<T> {
-        match self.submit_task(task, kind) {
+        let id = task.id();
+        let submitted = match TimedTask::new(task) {
+            Ok(timer) => self.submit_timer(id, timer, kind),
+            Err(task) => self.submit_task(task, kind),
+        };
+        match submitted {
             Ok(()) => Ok(handle),
             Err(rejected) => Err(rejected.with_handle(handle)),
         }

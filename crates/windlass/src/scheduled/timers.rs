@@ -90,17 +90,10 @@ impl Timers {
         self.queue.push(task);
     }
 
-    /// Inserts a task that probably has a timer.
     #[inline]
-    pub(super) fn push_timer(&self, task: Task) {
-        match TimedTask::new(task) {
-            // In two words from here on, not in five.
-            Ok(timer) => {
-                let mut timer = Some(timer);
-                self.queue.push_by(|queue| queue.push_timer(&mut timer));
-            }
-            Err(task) => self.push(task),
-        }
+    pub(super) fn push_timer(&self, timer: TimedTask) {
+        let mut timer = Some(timer);
+        self.queue.push_by(|queue| queue.push_timer(&mut timer));
     }
 
     /// Calls `f` with due time, sequence number and task of each element, in no particular order.
