@@ -393,11 +393,7 @@ impl Listener {
             sweeps.next = now + SWEEP;
         }
         if let Some(lent) = feed.take_if(|_| alone) {
-            self.turn.lend(lent);
-            // Who came in the meantime has not demanded us.
-            if client.has_pending() {
-                self.turn.demand();
-            }
+            self.turn.lend(lent, || client.has_pending());
             drop(client);
             let (back, troubled) = self.turn.take_back();
             *feed = Some(back);

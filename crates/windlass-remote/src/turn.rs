@@ -60,15 +60,18 @@ impl Turn {
         self.lent.load(Ordering::SeqCst)
     }
 
-    /// Lends the feed. The caller looks afterwards whether the listener is needed, and demands it: who came before did not see
-    /// that the feed is lent.
-    pub(crate) fn lend(&self, feed: Feed) {
+    /// Lends the feed, then looks whether the listener is needed all the same: who came before did not see that it is lent.
+    pub(crate) fn lend(&self, feed: Feed, is_needed: impl FnOnce() -> bool) {
         let mut state = self.lock();
         *state = State {
             feed: Some(feed),
             ..State::default()
         };
         self.lent.store(true, Ordering::SeqCst);
+        drop(state);
+        if is_needed() {
+            self.demand();
+        }
     }
 
     /// Waits until the listener has to read again; returns the feed, and whether reading it has failed.
@@ -159,7 +162,7 @@ mod tests {
     use super::{Feed, Turn};
     use crate::engine::{EngineError, Reply, ReplyFeed};
     use std::sync::mpsc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     const LONG: Duration = Duration::from_secs(30);
     const FOREVER: Duration = Duration::from_secs(3600);
@@ -176,11 +179,18 @@ mod tests {
         Box::new(Silent)
     }
 
-    /// Returns what the listener hears, within a limit, while `act` is done beside it.
+    /// Returns what the listener hears, within a limit, if `act` is done while it sleeps.
     fn taken_back(turn: &Turn, act: impl FnOnce()) -> bool {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
+            turn.lock().used = true;
             scope.spawn(move || sender.send(turn.take_back().1));
+            // It clears this under the lock, which it leaves by sleeping.
+            let until = Instant::now() + LONG;
+            while turn.lock().used {
+                assert!(Instant::now() < until, "the listener sleeps");
+                std::thread::yield_now();
+            }
             act();
             let heard = receiver.recv_timeout(LONG);
             // A listener that sleeps would keep the scope from ending.
@@ -193,7 +203,7 @@ mod tests {
     fn one_thread_at_a_time_borrows_what_is_lent() {
         let turn = Turn::with_moment(FOREVER);
         assert!(turn.borrow().is_none());
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         let mut borrowed = turn.borrow().unwrap();
         assert!(borrowed.feed().is_some() && turn.borrow().is_none());
         borrowed.give_back();
@@ -203,10 +213,10 @@ mod tests {
     #[test]
     fn the_listener_has_the_feed_back_when_it_is_demanded() {
         let turn = Turn::with_moment(FOREVER);
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         assert!(!taken_back(&turn, || turn.demand()));
         assert!(turn.borrow().is_none());
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         let borrowed = turn.borrow().unwrap();
         assert!(!taken_back(&turn, || {
             turn.demand();
@@ -215,9 +225,17 @@ mod tests {
     }
 
     #[test]
+    fn who_came_before_the_feed_was_lent_has_the_listener() {
+        let turn = Turn::with_moment(FOREVER);
+        turn.lend(feed(), || turn.is_lent());
+        assert!(turn.borrow().is_none());
+        assert!(!taken_back(&turn, || {}));
+    }
+
+    #[test]
     fn a_demand_is_not_overtaken() {
         let turn = Turn::with_moment(FOREVER);
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         turn.demand();
         assert!(turn.borrow().is_none());
         assert!(!taken_back(&turn, || {}));
@@ -226,10 +244,10 @@ mod tests {
     #[test]
     fn the_listener_hears_of_a_read_that_failed() {
         let turn = Turn::with_moment(FOREVER);
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         let borrowed = turn.borrow();
         assert!(taken_back(&turn, || drop(borrowed)));
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         assert!(
             !taken_back(&turn, || turn.demand()),
             "that was the last one"
@@ -239,7 +257,7 @@ mod tests {
     #[test]
     fn a_feed_that_nobody_borrows_is_taken_back() {
         let turn = Turn::with_moment(Duration::from_millis(1));
-        turn.lend(feed());
+        turn.lend(feed(), || false);
         assert!(!taken_back(&turn, || {}));
     }
 }
