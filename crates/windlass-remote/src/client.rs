@@ -5,23 +5,28 @@
 //! rarely. So nothing polls in the normal case, and no future waits for an outcome that was lost.
 
 use crate::engine::{
-    CancelMode, Cancelled, Engine, EngineError, MAX_BATCH, NewTask, Outcome, ReplyFeed, Submitted,
-    TaskRecord,
+    CancelMode, Cancelled, Engine, EngineError, MAX_BATCH, NewTask, Outcome, Reply, ReplyFeed,
+    Submitted, TaskRecord,
 };
 use crate::id::{QueueName, TaskId};
 use crate::pace::Backoff;
 use crate::slot::{Arrived, Slot};
+use crate::turn::Turn;
 use crate::wire::Wire;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
+use windlass::interrupt::{self, Interrupted};
 
 /// How long the listener waits for outcomes before it sees whether anybody is left to hear them.
 const LISTEN: Duration = Duration::from_millis(500);
 /// How often the listener sees whether a task has had no outcome for long.
 const SWEEP: Duration = Duration::from_secs(15);
+/// How long a thread that waits reads outcomes itself before it leaves that to the listener. An interrupt is noticed after this time at
+/// the latest.
+const READ: Duration = Duration::from_millis(4);
 
 pub(crate) struct Client {
     engine: Arc<dyn Engine>,
@@ -33,6 +38,7 @@ pub(crate) struct Client {
     /// Notified when none of the own tasks is pending any more.
     drained: Condvar,
     listening: AtomicBool,
+    turn: Arc<Turn>,
 }
 
 /// Tasks without an outcome.
@@ -51,6 +57,10 @@ impl Pending {
 
     fn remove(&mut self, id: &TaskId) -> Option<Arc<Slot>> {
         self.own.remove(id).or_else(|| self.attached.remove(id))
+    }
+
+    fn len(&self) -> usize {
+        self.own.len() + self.attached.len()
     }
 }
 
@@ -78,6 +88,7 @@ impl Client {
             pending: Mutex::default(),
             drained: Condvar::new(),
             listening: AtomicBool::new(false),
+            turn: Arc::default(),
         })
     }
 
@@ -99,25 +110,97 @@ impl Client {
 
     /// Returns the slot for a task that is to be submitted, shared with other futures of it that have no outcome yet.
     pub(crate) fn slot(self: &Arc<Self>, id: &TaskId) -> Result<Arc<Slot>, EngineError> {
-        self.listen()?;
-        Ok(self.with_pending(|pending| {
+        self.pending_slot(|pending| {
             let attached = pending.attached.remove(id);
             let slot = || attached.unwrap_or_else(|| Slot::new(id.clone()));
             Arc::clone(pending.own.entry(id.clone()).or_insert_with(slot))
-        }))
+        })
     }
 
     /// The same for a task that somebody has submitted.
     pub(crate) fn attached_slot(self: &Arc<Self>, id: &TaskId) -> Result<Arc<Slot>, EngineError> {
-        self.listen()?;
-        Ok(self.with_pending(|pending| {
+        self.pending_slot(|pending| {
             if let Some(slot) = pending.get(id) {
                 return Arc::clone(slot);
             }
             let slot = Slot::new(id.clone());
             pending.attached.insert(id.clone(), Arc::clone(&slot));
             slot
-        }))
+        })
+    }
+
+    fn pending_slot(
+        self: &Arc<Self>,
+        slot: impl FnOnce(&mut Pending) -> Arc<Slot>,
+    ) -> Result<Arc<Slot>, EngineError> {
+        self.listen()?;
+        let (slot, count) = self.with_pending(|pending| (slot(pending), pending.len()));
+        // Only a single outcome is left to the thread that waits for it.
+        if count > 1 {
+            self.turn.demand();
+        }
+        Ok(slot)
+    }
+
+    /// Says that somebody looks for outcomes who does not read them: the listener has to.
+    pub(crate) fn demand(&self) {
+        self.turn.demand();
+    }
+
+    /// Waits until the outcome is there or the time is over.
+    pub(crate) fn wait(
+        &self,
+        slot: &Slot,
+        until: Option<Instant>,
+    ) -> Result<Option<Arrived>, Interrupted> {
+        let now = Instant::now();
+        slot.note_wait(now);
+        let end = now + READ;
+        if until.is_none_or(|until| until >= end) && !interrupt::is_interrupted() {
+            self.read_until(end, || slot.arrived().is_some());
+        }
+        // Whoever has no outcome by now needs the listener.
+        if slot.arrived().is_none() {
+            self.demand();
+        }
+        slot.wait(until)
+    }
+
+    /// Reads outcomes, if it is not the listener's turn, until there is the one that is looked for.
+    fn read_until(&self, end: Instant, found: impl Fn() -> bool) {
+        while !found() && Instant::now() < end {
+            let Some(mut borrowed) = self.turn.borrow() else {
+                return;
+            };
+            let replies = borrowed.feed().map(|feed| feed.next(READ));
+            match replies.map(|replies| replies.and_then(|replies| self.deliver(replies))) {
+                Some(Ok(_)) => borrowed.give_back(),
+                // The listener meets the error again, and looks all tasks up.
+                Some(Err(_)) | None => return,
+            }
+        }
+    }
+
+    /// Completes tasks. Returns whether that was the only one without an outcome, and a thread has waited for it, and briefly.
+    fn deliver(&self, replies: Vec<Reply>) -> Result<bool, EngineError> {
+        let (count, mut brief) = (replies.len(), false);
+        let mut to_look_up = Vec::new();
+        for reply in replies {
+            match reply.outcome {
+                Some(outcome) => {
+                    brief = self.complete(&reply.id, Arrived::Outcome(Arc::new(outcome)));
+                }
+                None => to_look_up.push(reply.id),
+            }
+        }
+        for ids in to_look_up.chunks(MAX_BATCH) {
+            self.look_up(ids)?;
+        }
+        Ok(count == 1 && brief && !self.has_pending())
+    }
+
+    fn has_pending(&self) -> bool {
+        self.with_pending(|pending| pending.len() > 0)
     }
 
     /// Forgets a task that the engine did not take.
@@ -160,17 +243,17 @@ impl Client {
         Ok(answers)
     }
 
-    pub(crate) fn complete(&self, id: &TaskId, arrived: Arrived) {
+    /// Completes a task. Returns whether a thread has waited for it, and briefly.
+    pub(crate) fn complete(&self, id: &TaskId, arrived: Arrived) -> bool {
         let (slot, empty) = self.with_pending(|pending| {
             let slot = pending.remove(id);
             (slot, pending.own.is_empty())
         });
-        if let Some(slot) = slot {
-            slot.complete(arrived);
-        }
+        let brief = slot.is_some_and(|slot| slot.complete(arrived));
         if empty {
             self.drained.notify_all();
         }
+        brief
     }
 
     /// Looks tasks up and completes those with an outcome; the others are watched from now on.
@@ -185,7 +268,9 @@ impl Client {
                     self.complete(id, Arrived::Outcome(Arc::new(outcome.clone())));
                 }
                 Some(_) => {}
-                None => self.complete(id, Arrived::Gone),
+                None => {
+                    self.complete(id, Arrived::Gone);
+                }
             }
         }
         Ok(records)
@@ -197,11 +282,13 @@ impl Client {
     }
 
     pub(crate) fn is_drained(&self) -> bool {
+        self.demand();
         self.with_pending(|pending| pending.own.is_empty())
     }
 
     /// Waits until no own task is without an outcome; returns whether that is so.
     pub(crate) fn wait_drained(&self, limit: Duration) -> bool {
+        self.demand();
         let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .drained
@@ -234,6 +321,7 @@ impl Client {
             queue,
             id,
             client,
+            turn: Arc::clone(&self.turn),
         };
         let spawned = thread.spawn(move || listener.run());
         if let Err(error) = spawned {
@@ -259,6 +347,7 @@ struct Listener {
     queue: QueueName,
     id: Arc<str>,
     client: Weak<Client>,
+    turn: Arc<Turn>,
 }
 
 impl Listener {
@@ -286,24 +375,15 @@ impl Listener {
         feed: &mut Option<Box<dyn ReplyFeed>>,
         sweeps: &mut Sweeps,
     ) -> Result<(), EngineError> {
-        let feed = match feed {
+        let open = match feed {
             Some(feed) => feed,
             None => feed.insert(self.engine.replies(&self.queue, &self.id)?),
         };
-        let replies = feed.next(LISTEN)?;
+        let replies = open.next(LISTEN)?;
         let Some(client) = self.client.upgrade() else {
             return Ok(());
         };
-        let mut to_look_up = Vec::new();
-        for reply in replies {
-            match reply.outcome {
-                Some(outcome) => client.complete(&reply.id, Arrived::Outcome(Arc::new(outcome))),
-                None => to_look_up.push(reply.id),
-            }
-        }
-        for ids in to_look_up.chunks(MAX_BATCH) {
-            client.look_up(ids)?;
-        }
+        let alone = client.deliver(replies)?;
         let now = Instant::now();
         if sweeps.troubled {
             client.sweep(|_| true)?;
@@ -311,6 +391,13 @@ impl Listener {
         } else if now >= sweeps.next {
             client.sweep(|slot| slot.is_overdue(now))?;
             sweeps.next = now + SWEEP;
+        }
+        if let Some(lent) = feed.take_if(|_| alone) {
+            self.turn.lend(lent, || client.has_pending());
+            drop(client);
+            let (back, troubled) = self.turn.take_back();
+            *feed = Some(back);
+            sweeps.troubled |= troubled;
         }
         Ok(())
     }
@@ -321,4 +408,164 @@ struct Sweeps {
     next: Instant,
     /// The feed has failed since the last look: whatever was on it may be lost.
     troubled: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::MemoryEngine;
+    use crate::turn::Turn;
+    use crate::{
+        RemoteError, RemoteExecutor, RemoteFuture, RemoteTask, RemoteWorker, TaskCx, TaskError,
+        TaskExecutorService,
+    };
+    use serde::{Deserialize, Serialize};
+    use std::pin::pin;
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::task::{Context, Waker};
+    use std::time::{Duration, Instant};
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    /// Names whose tasks may end.
+    static OPEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static OPENED: Condvar = Condvar::new();
+
+    fn open(name: &str) {
+        OPEN.lock().unwrap().push(name.into());
+        OPENED.notify_all();
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Held(String);
+
+    impl RemoteTask for Held {
+        const NAME: &'static str = "client.held";
+        type Output = u64;
+
+        fn run(self, _: &TaskCx) -> Result<u64, TaskError> {
+            let is_held = |open: &mut Vec<String>| !open.contains(&self.0);
+            let open = OPEN.lock().unwrap();
+            drop(OPENED.wait_timeout_while(open, 3 * LONG, is_held).unwrap());
+            Ok(1)
+        }
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Next(u64);
+
+    impl RemoteTask for Next {
+        const NAME: &'static str = "client.next";
+        type Output = u64;
+
+        fn run(self, _: &TaskCx) -> Result<u64, TaskError> {
+            Ok(self.0 + 1)
+        }
+    }
+
+    type Look = fn(&RemoteExecutor, &RemoteFuture<u64>);
+
+    fn eventually(what: &str, is_so: impl Fn() -> bool) {
+        let until = Instant::now() + LONG;
+        while !is_so() {
+            assert!(Instant::now() < until, "{what}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Returns an executor whose listener takes a feed back only when it is demanded, and a worker.
+    fn executor() -> (RemoteExecutor, RemoteWorker) {
+        let engine = MemoryEngine::new();
+        let worker = RemoteWorker::builder(engine.clone())
+            .pool(windlass::executors::fixed_thread_pool(4).unwrap())
+            .register::<Next>()
+            .register::<Held>()
+            .start();
+        let mut executor = RemoteExecutor::new(engine);
+        let client = Arc::get_mut(&mut executor.client).unwrap();
+        client.turn = Arc::new(Turn::with_moment(3600 * LONG));
+        (executor, worker.unwrap())
+    }
+
+    /// Waits for tasks, one at a time, until the listener has lent its feed.
+    fn lend(executor: &RemoteExecutor) {
+        eventually("the feed is lent", || {
+            let future = executor.submit_task(Next(1)).unwrap();
+            assert_eq!(future.get_timeout(LONG), Ok(2));
+            executor.client.turn.is_lent()
+        });
+    }
+
+    #[test]
+    fn outcomes_arrive_however_they_are_waited_for() {
+        let (executor, _worker) = executor();
+        let rounds = |thread: u64| {
+            for n in 0..2_000 {
+                let future = executor.submit_task(Next(n)).unwrap();
+                match (n / 4 + thread) % 5 {
+                    0 => eventually("it is done", || future.is_done()),
+                    1 => eventually("it is not pending", || {
+                        !executor.client.pending_ids().contains(future.id())
+                            || executor.client.is_drained()
+                    }),
+                    _ => {}
+                }
+                assert_eq!(future.get_timeout(LONG), Ok(n + 1));
+            }
+        };
+        rounds(0);
+        std::thread::scope(|scope| (0..3).for_each(|at| drop(scope.spawn(move || rounds(at)))));
+    }
+
+    #[test]
+    fn whoever_looks_for_an_outcome_demands_the_listener() {
+        let (executor, _worker) = executor();
+        let looks: [(&str, Look); 5] = [
+            ("is_done", |_, future| assert!(!future.is_done())),
+            ("try_get", |_, future| assert!(future.try_get().is_none())),
+            ("poll", |executor, future| {
+                let attached = executor.attach::<Held>(future.id()).unwrap();
+                let mut cx = Context::from_waker(Waker::noop());
+                assert!(pin!(attached).poll(&mut cx).is_pending());
+            }),
+            ("await_termination", |executor, _| {
+                assert!(!executor.client.wait_drained(Duration::ZERO));
+            }),
+            ("a second task", |executor, _| {
+                executor.submit_task(Next(1)).unwrap().get().unwrap();
+            }),
+        ];
+        for (name, look) in looks {
+            lend(&executor);
+            let future = executor.submit_task(Held(name.into())).unwrap();
+            look(&executor, &future);
+            eventually(name, || !executor.client.turn.is_lent());
+            open(name);
+            assert_eq!(future.get_timeout(LONG), Ok(1), "{name}");
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_long_leaves_reading_to_the_listener() {
+        let (executor, _worker) = executor();
+        lend(&executor);
+        let future = executor.submit_task(Held("long".into())).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| future.get_timeout(LONG));
+            eventually("the listener reads", || !executor.client.turn.is_lent());
+            open("long");
+            assert_eq!(waiter.join().unwrap(), Ok(1));
+        });
+    }
+
+    #[test]
+    fn whoever_reads_outcomes_can_be_interrupted() {
+        let (executor, _worker) = executor();
+        lend(&executor);
+        let future = executor.submit_task(Held("interrupted".into())).unwrap();
+        let waiter = windlass::interrupt::spawn(move || future.get_timeout(LONG));
+        waiter.interrupt();
+        let ended = waiter.join().unwrap_or_else(|_| panic!("interrupted"));
+        open("interrupted");
+        assert_eq!(ended.unwrap(), Err(RemoteError::Interrupted));
+    }
 }

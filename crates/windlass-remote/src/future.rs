@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use windlass::interrupt::Interrupted;
 
 /// Why a future has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +100,6 @@ impl<O> RemoteFuture<O> {
         }
     }
 
-    pub(crate) fn slot(&self) -> &Slot {
-        &self.slot
-    }
-
     /// Returns the id of the task.
     pub fn id(&self) -> &TaskId {
         &self.slot.id
@@ -110,12 +107,32 @@ impl<O> RemoteFuture<O> {
 
     /// Returns whether there is an outcome.
     pub fn is_done(&self) -> bool {
-        self.slot.arrived().is_some()
+        self.arrived().is_some()
+    }
+
+    /// Returns the outcome if there is one; if not, the caller probably asks again.
+    fn arrived(&self) -> Option<Arrived> {
+        let arrived = self.slot.arrived();
+        if arrived.is_none() {
+            self.client.demand();
+        }
+        arrived
+    }
+
+    /// Waits until the outcome is there or the time is over.
+    pub(crate) fn wait(&self, until: Option<Instant>) -> Result<Option<Arrived>, Interrupted> {
+        self.client.wait(&self.slot, until)
+    }
+
+    /// Returns the slot, to somebody who waits for it and does not read outcomes.
+    pub(crate) fn slot(&self) -> &Slot {
+        self.client.demand();
+        &self.slot
     }
 
     /// Returns whether the outcome is that the task was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.slot.arrived(), Some(Arrived::Outcome(o)) if *o == Outcome::Cancelled)
+        matches!(self.arrived(), Some(Arrived::Outcome(o)) if *o == Outcome::Cancelled)
     }
 
     /// Cancels the task unless it has started; returns whether it did. The future is then done.
@@ -179,7 +196,7 @@ impl<O: DeserializeOwned> RemoteFuture<O> {
     }
 
     fn get_by(&self, until: Option<Instant>) -> Result<O, RemoteError> {
-        match self.slot.wait(until) {
+        match self.wait(until) {
             Err(_) => Err(RemoteError::Interrupted),
             Ok(None) => Err(RemoteError::TimedOut),
             Ok(Some(arrived)) => self.read(&arrived),
@@ -188,7 +205,7 @@ impl<O: DeserializeOwned> RemoteFuture<O> {
 
     /// Returns the outcome if there is one.
     pub fn try_get(&self) -> Option<Result<O, RemoteError>> {
-        self.slot.arrived().map(|arrived| self.read(&arrived))
+        self.arrived().map(|arrived| self.read(&arrived))
     }
 
     fn read(&self, arrived: &Arrived) -> Result<O, RemoteError> {
@@ -209,7 +226,10 @@ impl<O: DeserializeOwned> Future for RemoteFuture<O> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.slot.arrived_or_wake(cx.waker()) {
             Some(arrived) => Poll::Ready(self.read(&arrived)),
-            None => Poll::Pending,
+            None => {
+                self.client.demand();
+                Poll::Pending
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod schedule;
 mod service;
 mod slot;
 mod task;
+mod turn;
 mod wire;
 mod worker;
 

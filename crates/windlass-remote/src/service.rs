@@ -341,7 +341,7 @@ fn invoke_all<T: RemoteTask>(
     // One after the other: all of them are wanted, and whichever comes last ends the wait.
     let mut interrupted = false;
     for future in &futures {
-        match future.slot().wait(until) {
+        match future.wait(until) {
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(_) => {

@@ -20,6 +20,9 @@ pub(crate) enum Arrived {
 const FIRST_LOOK: Duration = Duration::from_secs(15);
 const LONGEST_LOOK: Duration = Duration::from_secs(120);
 
+/// A thread that has waited no longer than this has waited briefly.
+const BRIEF: Duration = Duration::from_millis(2);
+
 /// One per task and client; every future of the task in this client shares it.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -33,6 +36,8 @@ struct Inner {
     /// When to look the task up next. Not set until the engine has confirmed that it has the task: before that, a missing record means
     /// nothing.
     look: Option<Look>,
+    /// Since when a thread waits for this outcome alone.
+    waits_since: Option<Instant>,
     wakers: Vec<Waker>,
 }
 
@@ -82,15 +87,21 @@ impl Slot {
         })
     }
 
-    /// Keeps the first outcome and wakes everybody who waits.
-    pub(crate) fn complete(&self, arrived: Arrived) {
-        let wakers = self.with(|inner| {
+    /// Keeps the first outcome and wakes everybody who waits. Returns whether a thread has waited for it, and briefly.
+    pub(crate) fn complete(&self, arrived: Arrived) -> bool {
+        let (wakers, since) = self.with(|inner| {
             inner.arrived.get_or_insert(arrived);
-            std::mem::take(&mut inner.wakers)
+            (std::mem::take(&mut inner.wakers), inner.waits_since.take())
         });
         for waker in wakers {
             waker.wake();
         }
+        since.is_some_and(|since| since.elapsed() <= BRIEF)
+    }
+
+    /// Notes that a thread waits for this outcome alone, from now on.
+    pub(crate) fn note_wait(&self, now: Instant) {
+        self.with(|inner| inner.waits_since = Some(now));
     }
 
     pub(crate) fn arrived(&self) -> Option<Arrived> {

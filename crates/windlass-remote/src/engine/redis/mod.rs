@@ -27,6 +27,7 @@ mod answers;
 mod connection;
 mod engine;
 mod feeds;
+mod order;
 mod packed;
 mod push;
 mod scripts;
