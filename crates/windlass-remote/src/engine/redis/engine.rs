@@ -9,7 +9,6 @@ use super::super::{
 use super::answers::{self, number, text, unexpected};
 use super::connection::{Pool, RedisEngineBuilder, RedisReport};
 use super::feeds::{Line, Messages, Replies, Tasks};
-use super::order::MessagesFirst;
 use super::push::PushLine;
 use super::scripts;
 use crate::id::{QueueName, TaskId};
@@ -125,14 +124,13 @@ impl RedisEngine {
         queue: &QueueName,
         arguments: impl FnOnce(&mut ScriptInvocation<'_>),
     ) -> Result<R, EngineError> {
+        let Some((count, limit)) = self.0.replicas else {
+            return self.run(script, queue, arguments);
+        };
         let mut invocation = script.key(format!("{}cnt", prefix(queue)));
         arguments(&mut invocation);
-        let Some((count, limit)) = self.0.replicas else {
-            // Workers wait for what it sends them.
-            return self.0.call(|c| invocation.invoke(&mut MessagesFirst(c)));
-        };
         let (answer, have): (R, u32) = self.0.call(|c| {
-            let answer = invocation.invoke(&mut MessagesFirst(c))?;
+            let answer = invocation.invoke(c)?;
             // A script that finds all tasks there already writes nothing, and there would be nothing to wait for.
             let mut both = redis::pipe();
             both.cmd("HINCRBY").arg(format!("{}cnt", prefix(queue)));

@@ -27,7 +27,6 @@ mod answers;
 mod connection;
 mod engine;
 mod feeds;
-mod order;
 mod packed;
 mod push;
 mod scripts;
