@@ -168,11 +168,15 @@ impl Client {
 
     /// Reads outcomes, if it is not the listener's turn, until there is the one that is looked for.
     fn read_until(&self, end: Instant, found: impl Fn() -> bool) {
-        while !found() && Instant::now() < end {
+        while !found() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
             let Some(mut borrowed) = self.turn.borrow() else {
                 return;
             };
-            let replies = borrowed.feed().map(|feed| feed.next(READ));
+            let replies = borrowed.feed().map(|feed| feed.next(left));
             match replies.map(|replies| replies.and_then(|replies| self.deliver(replies))) {
                 Some(Ok(_)) => borrowed.give_back(),
                 // The listener meets the error again, and looks all tasks up.

@@ -105,7 +105,7 @@ impl Shared {
     /// Returns whether tasks are queued and all workers wait.
     fn is_stalled(&self) -> bool {
         let workers = self.ctl.load().workers();
-        workers > 0 && self.waits.blocked() >= workers && !self.queue.is_empty()
+        workers > 0 && self.waits.blocked() >= workers && !self.queue.is_drained()
     }
 
     /// Runs `f`, which runs a task of the pool on a thread that is no worker of it.
@@ -116,7 +116,7 @@ impl Shared {
     /// Takes what is wanted out of the queue, if it is there and due.
     fn take_wanted(&self, wanted: Wanted) -> Result<Task, Helped> {
         let may_help = self.options.nested_waits == NestedWaits::Help;
-        if !may_help || self.ctl.load().is_stopped() || self.queue.is_empty() {
+        if !may_help || self.ctl.load().is_stopped() || self.queue.is_drained() {
             return Err(Helped::Nothing);
         }
         let mut otherwise = Helped::Nothing;
@@ -133,7 +133,7 @@ impl Shared {
             }
         };
         // A comparison of the user's may panic; then nothing was removed.
-        let take = || catch(|| self.queue.remove_first(&mut is_wanted)).unwrap_or(None);
+        let take = || catch(|| self.queue.remove_left(&mut is_wanted)).unwrap_or(None);
         let taken = self.roster.in_place.begin(take);
         taken.ok_or(otherwise)
     }

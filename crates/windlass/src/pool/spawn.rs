@@ -14,6 +14,7 @@ use super::in_place_times::EndOfWorker;
 use super::roster::{Dropped, Launched, Worker};
 use super::shared::Shared;
 use super::tally::Exit;
+use super::watch::Started;
 use super::worker::{self, Retire, Starts};
 use crate::interrupt::ThreadContext;
 use crate::sync::{reduce_timer_slack, thread};
@@ -275,29 +276,29 @@ impl Shared {
         }
     }
 
-    /// Starts so many workers for tasks that are queued though no worker waits; returns how many could be
-    /// started.
-    ///
-    /// The submitters have returned: the uncaught handler is called if there is no thread. The tasks stay
-    /// queued for the workers that there are.
-    fn add_workers(self: &Arc<Self>, wanted: u32) -> u32 {
-        let mut started = 0;
-        while started < wanted {
-            match catch(|| self.add_worker(None, SizeLimit::Maximum)) {
-                Ok(Ok(())) => started += 1,
-                Ok(Err(not_started)) => {
-                    if let Cause::NoThread(refusal) = not_started.cause {
-                        self.report(&refusal);
-                    }
-                    break;
+    /// Starts so many workers for tasks that are queued though no worker waits. If there is no thread, the
+    /// tasks stay queued for the workers that there are.
+    fn add_workers(self: &Arc<Self>, wanted: u32) -> Started {
+        let mut workers = 0;
+        while workers < wanted {
+            let refusal = match catch(|| self.add_worker(None, SizeLimit::Maximum)) {
+                Ok(Ok(())) => {
+                    workers += 1;
+                    continue;
                 }
-                Err(payload) => {
-                    self.report_panic(Err(payload));
-                    break;
-                }
-            }
+                Ok(Err(not_started)) => match not_started.into_cause() {
+                    Cause::NoThread(refusal) => Some(refusal),
+                    Cause::Panicked(payload) => Some(Failure::from_panic(payload)),
+                    Cause::NotAllowed => None,
+                },
+                Err(payload) => Some(Failure::from_panic(payload)),
+            };
+            return Started { workers, refusal };
         }
-        started
+        Started {
+            workers,
+            refusal: None,
+        }
     }
 
     /// Returns whether the state and the limit allow another worker at present.

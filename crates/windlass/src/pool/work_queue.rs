@@ -114,13 +114,17 @@ impl WorkQueue {
         }
     }
 
+    /// Removes the first of the tasks that are left for workers for which `wanted` returns true.
+    pub(crate) fn remove_left(&self, wanted: &mut dyn FnMut(&Task) -> bool) -> Option<Task> {
+        match self {
+            Self::Synchronous(queue) => queue.remove_accepted(wanted),
+            Self::Linked(_) | Self::Any(_) => self.remove_first(wanted),
+        }
+    }
+
     /// Removes the task with this id, if it is left for workers.
     pub(crate) fn withdraw(&self, id: TaskId) -> Option<Task> {
-        let mut is_wanted = |task: &Task| task.id() == id;
-        match self {
-            Self::Synchronous(queue) => queue.remove_accepted(&mut is_wanted),
-            Self::Linked(_) | Self::Any(_) => self.remove_first(&mut is_wanted),
-        }
+        self.remove_left(&mut |task| task.id() == id)
     }
 
     /// Returns how many tasks the queue holds at most; `None` if there is no bound. Exact while nobody

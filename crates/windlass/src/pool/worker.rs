@@ -10,7 +10,7 @@ use super::settings::SettingsSnapshot;
 use super::shared::Shared;
 use super::tally::{Exit, Unsuccessful};
 use super::waits::Membership;
-use super::watch::watch;
+use super::watch::{Started, watch};
 use super::work_queue::WorkQueue;
 use crate::hooks::{Panicked, RunEnd, run_hooked};
 use crate::interrupt::{self, Interrupted, ThreadContext};
@@ -37,8 +37,8 @@ pub(crate) struct Starts {
     /// Called with each task taken, if the pool may have spare workers: who queued the next one may have seen
     /// this worker idle.
     pub(crate) replace_blocked: fn(&Arc<Shared>),
-    /// Starts so many workers for queued tasks; returns how many it could start.
-    pub(crate) add_workers: fn(&Arc<Shared>, u32) -> u32,
+    /// Starts so many workers for queued tasks.
+    pub(crate) add_workers: fn(&Arc<Shared>, u32) -> Started,
 }
 
 /// Runs tasks until there is a reason to end.

@@ -372,7 +372,8 @@ mod tests {
         let values: Vec<_> = (0..100).map(|at| Owned::new([at; WORDS])).collect();
         // Freed in another order than created, and by another thread.
         let (even, odd): (Vec<_>, Vec<_>) = values.into_iter().partition(|v| v.get()[0] % 2 == 0);
-        thread::spawn(move || drop(even)).join().unwrap();
+        let freeing = thread::spawn(move || drop(even));
+        freeing.join().expect("no panic");
         let more: Vec<_> = (0..100).map(|at| Owned::new([1_000 + at; WORDS])).collect();
         assert!(odd.iter().all(|v| v.get().iter().all(|n| *n == v.get()[0])));
         assert!(odd.iter().map(|v| v.get()[0]).eq((1..100).step_by(2)));
@@ -414,14 +415,18 @@ mod tests {
 
     #[test]
     fn a_drop_that_panics_frees_its_memory() {
-        struct Panics(Arc<()>);
+        struct Panics {
+            _held: Arc<()>,
+        }
         impl Drop for Panics {
             fn drop(&mut self) {
                 panic!("dropped");
             }
         }
         let witness = Arc::new(());
-        let value = Owned::new(Panics(Arc::clone(&witness)));
+        let value = Owned::new(Panics {
+            _held: Arc::clone(&witness),
+        });
         assert!(catch_unwind(AssertUnwindSafe(|| drop(value))).is_err());
         assert_eq!(Arc::strong_count(&witness), 1);
     }

@@ -15,6 +15,9 @@ use redis::{Connection, FromRedisValue, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// After how long without a message the server is asked whether it is there.
+const SILENCE: Duration = Duration::from_millis(100);
+
 /// A connection that is made when it is needed, and given up after an error.
 pub(super) struct Line {
     pool: Arc<Pool>,
@@ -369,8 +372,10 @@ impl ReplyFeed for Replies {
             return self.read_kept();
         }
         let Some(message) = self.line.next_message(wait)? else {
-            // A connection that was cut in silence would stay silent.
-            self.line.call(|c| redis::cmd("PING").query::<String>(c))?;
+            // A connection that was cut in silence would stay silent. Who waits briefly has no time for an answer.
+            if wait >= SILENCE {
+                self.line.call(|c| redis::cmd("PING").query::<String>(c))?;
+            }
             return Ok(Vec::new());
         };
         let strings = packed::strings(&message).ok_or_else(|| unexpected("outcomes"))?;

@@ -7,9 +7,9 @@
 //! An element of the debt must not wait behind takers that do not return. So a credit is lent only while
 //! somebody *watches*: a taker that is taken out of those that are parked, with the first element lent.
 //! It sleeps by the clock and [looks](BufferedHandoff::inspect) whether takers [return](Watch); if they do
-//! not, nothing is lent any more, and it starts threads for the debt. Its duty ends when there is no debt, or a
-//! thread for all of it, or no thread can be started: then it takes elements as before, and what is left of
-//! the debt is served by takers that return.
+//! not, nothing is lent any more, and it starts threads for the debt. Its duty ends when there is no debt, or no
+//! thread can be started: then it takes elements as before, and what is left of the debt is served by takers
+//! that return.
 //!
 //! Without a parked taker nothing is lent.
 
@@ -107,10 +107,6 @@ impl<T: Send> BufferedHandoff<T> {
                 Inspected::Watch
             }
             Judgement::Start(threads) => Inspected::Start(threads),
-            Judgement::Covered => {
-                self.resign(watch);
-                Inspected::Done
-            }
         }
     }
 

@@ -6,7 +6,8 @@
 /// sooner by them. Otherwise threads are started for the debt: none at the first look, since all cores may
 /// have been busy elsewhere, then one, and twice as many at each further look without returns. A thread
 /// that was started adds a credit when it comes, as one that returns does: so those that have not come
-/// yet are not counted as returns.
+/// yet are not counted as returns. One that does not come for long may never do, since a thread can be
+/// lost, or retire at once: then another is started.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// The additions at the last look.
@@ -17,6 +18,8 @@ pub(crate) struct Watch {
     stalled: u32,
     /// Those of them at which threads were to be started.
     starts: u32,
+    /// Looks in a row at which nobody came, though a thread was started for each element.
+    vain: u32,
 }
 
 /// The next step of who watches.
@@ -28,8 +31,6 @@ pub(super) enum Judgement {
     Stalled,
     /// None does: so many threads are to be started.
     Start(u32),
-    /// None does, and there is a thread for all that is queued.
-    Covered,
 }
 
 impl Watch {
@@ -40,6 +41,7 @@ impl Watch {
             outstanding: 0,
             stalled: 0,
             starts: 0,
+            vain: 0,
         }
     }
 
@@ -50,7 +52,7 @@ impl Watch {
         self.additions = additions;
         if came >= self.outstanding + MIN_RETURNS {
             self.outstanding = 0;
-            (self.stalled, self.starts) = (0, 0);
+            (self.stalled, self.starts, self.vain) = (0, 0, 0);
             return Judgement::Returning;
         }
         self.outstanding = self.outstanding.saturating_sub(came);
@@ -63,11 +65,21 @@ impl Watch {
         if self.stalled <= patience {
             return Judgement::Stalled;
         }
+        let uncovered = debt.saturating_sub(self.outstanding);
+        if uncovered == 0 {
+            self.await_started(came);
+            return Judgement::Stalled;
+        }
         let most = 1 << self.starts.min(MAX_START_EXPONENT);
         self.starts += 1;
-        match debt.saturating_sub(self.outstanding) {
-            0 => Judgement::Covered,
-            uncovered => Judgement::Start(uncovered.min(most)),
+        Judgement::Start(uncovered.min(most))
+    }
+
+    /// Gives up threads that were started, if none of them comes for long.
+    const fn await_started(&mut self, came: u32) {
+        self.vain = if came > 0 { 0 } else { self.vain + 1 };
+        if self.vain > LOOKS_FOR_STARTED {
+            (self.outstanding, self.vain) = (0, 0);
         }
     }
 
@@ -96,12 +108,15 @@ const LOOKS_IN_VAIN: u32 = 1;
 /// The same while takers are parked: with all cores busy they wake late, and so would a new thread run.
 const LOOKS_WHILE_WAKING: u32 = 16;
 
+/// Looks without anybody who comes, after which threads that were started are given up.
+const LOOKS_FOR_STARTED: u32 = 64;
+
 /// At most `2^MAX_START_EXPONENT` threads are started at one look.
 const MAX_START_EXPONENT: u32 = 10;
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{Judgement, LOOKS_WHILE_WAKING, MIN_RETURNS, Watch};
+    use super::{Judgement, LOOKS_FOR_STARTED, LOOKS_WHILE_WAKING, MIN_RETURNS, Watch};
 
     /// Returns what is decided in so many looks, without returns; threads that are started come at once.
     fn starts(debt: u32, looks: usize) -> Vec<u32> {
@@ -153,8 +168,20 @@ mod tests {
         watch.record_started(1);
         assert_eq!(watch.judge(0, 2, false), Judgement::Start(1));
         watch.record_started(1);
-        assert_eq!(watch.judge(0, 2, false), Judgement::Covered);
+        assert_eq!(watch.judge(0, 2, false), Judgement::Stalled);
         assert_eq!(watch.additions_when_all_came(), 2);
+    }
+
+    #[test]
+    fn a_thread_that_never_comes_is_replaced() {
+        let mut watch = Watch::new(0);
+        assert_eq!(watch.judge(0, 1, false), Judgement::Stalled);
+        assert_eq!(watch.judge(0, 1, false), Judgement::Start(1));
+        watch.record_started(1);
+        for _ in 0..=LOOKS_FOR_STARTED {
+            assert_eq!(watch.judge(0, 1, false), Judgement::Stalled);
+        }
+        assert_eq!(watch.judge(0, 1, false), Judgement::Start(1));
     }
 
     #[test]
