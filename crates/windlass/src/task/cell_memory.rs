@@ -86,15 +86,15 @@ const BLOCK: usize = 1_024 - WORD;
 struct Class(usize);
 
 impl Class {
-    /// The classes: cells of 5, 7, 9 and 11 words.
-    const COUNT: usize = 4;
+    /// The classes: cells of 5 to 11 words.
+    const COUNT: usize = 7;
 
     /// Returns the smallest class for such cells; `None` for those that are larger, or aligned to more than a
     /// word.
     #[inline]
     const fn of(layout: Layout) -> Option<Self> {
         let words = layout.size().div_ceil(WORD);
-        let class = words.saturating_sub(4) / 2;
+        let class = words.saturating_sub(5);
         if layout.align() <= WORD && class < Self::COUNT {
             Some(Self(class))
         } else {
@@ -105,7 +105,7 @@ impl Class {
     /// Returns the bytes of a slot: a cell, and the word before it.
     #[inline]
     const fn slot(self) -> usize {
-        (6 + 2 * self.0) * WORD
+        (6 + self.0) * WORD
     }
 
     /// Returns the slots in a block.

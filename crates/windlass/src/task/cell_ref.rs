@@ -49,7 +49,7 @@ unsafe impl Counted for dyn Untyped {
 /// The part of a cell that does not depend on the type of its body.
 ///
 /// A reference to it is one word, where one to a `dyn Awaitable<T>` is two. Handles are kept by the
-/// million, and so are cells, but a cell has room for the other word: its size is rounded up.
+/// million, and copied more often than their cells, which have the other word.
 #[repr(C)] // The head comes first: see `Counted`.
 pub(crate) struct TypedHead<T> {
     pub(super) head: Head,
