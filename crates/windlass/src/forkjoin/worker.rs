@@ -11,7 +11,7 @@ use super::shared::Shared;
 use super::sleep::Awake;
 use super::state::State;
 use crate::interrupt::ThreadContext;
-use crate::sync::{AdaptiveSpin, Deadline, spin_until};
+use crate::sync::{AdaptiveSpin, Deadline, Spun, spin_until};
 use crate::task::with_wait_helper;
 
 /// Runs the loop of a worker: its own work, then stolen work, then submissions. If there is none, the
@@ -165,10 +165,9 @@ impl SubmissionSpin {
             return false;
         }
         search.begin();
-        spin_until(rounds, &has_come);
-        let found = has_come();
-        self.spin.record(found);
-        found
+        let spun = spin_until(self.spin.length(), rounds, &has_come);
+        self.spin.record(spun == Spun::Promptly);
+        spun != Spun::InVain
     }
 }
 

@@ -1,10 +1,13 @@
 //! Spinning that is skipped while it does not pay.
 
+use super::spin::SpinLength;
+
 /// The decision whether the next spin is worth its cost, from how the last ones ended.
 ///
 /// A thread that spins in vain keeps a core from the thread it has just woken, which then has to be
 /// scheduled on another one. After [`TOLERATED_FAILURES`] spins in a row without success the spin
-/// is skipped, more often with each failure, but not forever: the workload may change.
+/// is skipped, more often with each failure, but not forever: the workload may change. Attempts to
+/// find that out are short.
 #[derive(Debug, Default)]
 pub(crate) struct AdaptiveSpin {
     /// Occasions to skip before the next attempt.
@@ -21,12 +24,23 @@ impl AdaptiveSpin {
         spins
     }
 
-    /// Records whether the last spin saw what it waited for.
-    pub(crate) fn record(&mut self, succeeded: bool) {
-        self.failures = if succeeded {
-            0
+    /// Returns how long to spin: not long for an attempt after many failures.
+    pub(crate) fn length(&self) -> SpinLength {
+        if self.failures > TOLERATED_FAILURES {
+            SpinLength::Short
         } else {
-            self.failures.saturating_add(1)
+            SpinLength::Full
+        }
+    }
+
+    /// Records whether the last spin saw what it waited for, soon enough.
+    ///
+    /// A success after many failures may be a chance: it takes a second one to make up for all of them.
+    pub(crate) fn record(&mut self, succeeded: bool) {
+        self.failures = match succeeded {
+            true if self.failures > TOLERATED_FAILURES => TOLERATED_FAILURES,
+            true => 0,
+            false => self.failures.saturating_add(1),
         };
         self.set_skips();
     }
@@ -47,11 +61,11 @@ impl AdaptiveSpin {
 const TOLERATED_FAILURES: u32 = 16;
 
 /// After many failures, one occasion in `2^MAX_SKIP_EXPONENT` is used.
-const MAX_SKIP_EXPONENT: u32 = 5;
+const MAX_SKIP_EXPONENT: u32 = 6;
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::{AdaptiveSpin, MAX_SKIP_EXPONENT, TOLERATED_FAILURES};
+    use super::{AdaptiveSpin, MAX_SKIP_EXPONENT, SpinLength, TOLERATED_FAILURES};
 
     /// Returns how many of the next `occasions` are used, if each attempt succeeds or none does.
     fn attempts(spin: &mut AdaptiveSpin, occasions: usize, succeeds: bool) -> usize {
@@ -92,15 +106,35 @@ mod tests {
                 assert!(!spin.should_spin());
             }
         }
-        assert_eq!(between, [1, 3, 7, 15, 31, 31, 31]);
+        assert_eq!(between, [1, 3, 7, 15, 31, 63, 63, 63]);
     }
 
     #[test]
-    fn one_success_makes_up_for_all_failures() {
+    fn one_success_after_many_failures_is_not_trusted() {
         let mut spin = AdaptiveSpin::default();
         attempts(&mut spin, 500, false);
         while !spin.should_spin() {}
         spin.record(true);
-        assert_eq!(attempts(&mut spin, 10, true), 10);
+        assert_eq!(attempts(&mut spin, 3, false), 2, "the third is skipped");
+    }
+
+    #[test]
+    fn two_successes_make_up_for_all_failures() {
+        let mut spin = AdaptiveSpin::default();
+        attempts(&mut spin, 500, false);
+        while !spin.should_spin() {}
+        spin.record(true);
+        assert_eq!(attempts(&mut spin, 1, true), 1);
+        let tolerated = TOLERATED_FAILURES as usize;
+        assert_eq!(attempts(&mut spin, tolerated, false), tolerated);
+    }
+
+    #[test]
+    fn an_attempt_after_many_failures_is_short() {
+        let mut spin = AdaptiveSpin::default();
+        attempts(&mut spin, TOLERATED_FAILURES as usize, false);
+        assert_eq!(spin.length(), SpinLength::Full);
+        attempts(&mut spin, 1, false);
+        assert_eq!(spin.length(), SpinLength::Short);
     }
 }

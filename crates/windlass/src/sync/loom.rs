@@ -116,7 +116,9 @@ impl<T> UnsafeCell<T> {
 }
 
 /// Does not spin: a model runs the other threads at every point anyway.
-pub(crate) fn spin_until(_checks: u32, _is_over: impl Fn() -> bool) {}
+pub(crate) fn spin_until(_checks: u32, _pauses: u32, _is_over: impl Fn() -> bool) -> u32 {
+    0
+}
 
 /// Does nothing: a model runs the other threads at every point anyway.
 pub(crate) fn yield_now() -> Duration {

@@ -48,7 +48,7 @@ pub(crate) use once_box::OnceBox;
 pub(crate) use parallelism::available_parallelism;
 pub(crate) use parker::{ParkResult, Parker};
 pub(crate) use prefetch::prefetch_for_write;
-pub(crate) use spin::spin_until;
+pub(crate) use spin::{SpinLength, Spun, spin_until};
 /// The thread-locals of users, which no model replaces.
 pub(crate) use std::thread::LocalKey;
 pub(crate) use unique_id::unique_id;

@@ -113,17 +113,17 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Spins for some microseconds, and checks `is_over` `checks` times on the way.
-pub(crate) fn spin_until(checks: u32, is_over: impl Fn() -> bool) {
-    const SPINS: u32 = 384;
-    for _ in 0..checks {
-        for _ in 0..SPINS / checks {
+/// Checks `is_over` at most `checks` times, each after so many pauses; returns how often it did.
+pub(crate) fn spin_until(checks: u32, pauses: u32, is_over: impl Fn() -> bool) -> u32 {
+    for made in 1..=checks {
+        for _ in 0..pauses {
             std::hint::spin_loop();
         }
         if is_over() {
-            return;
+            return made;
         }
     }
+    checks
 }
 
 /// Spins four times as long in each round, some microseconds in all; yields in the last rounds,

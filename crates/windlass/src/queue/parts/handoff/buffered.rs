@@ -38,7 +38,7 @@ use crate::queue::parts::queue_lock::QueueLock;
 use crate::queue::parts::two_lock::{Taker, TwoLockQueue};
 use crate::queue::parts::wait_limit::WaitLimit;
 use crate::sync::clock::Clock;
-use crate::sync::{AdaptiveSpin, Deadline, spin_until};
+use crate::sync::{AdaptiveSpin, Deadline, SpinLength, spin_until};
 use crate::waiting::{WaitOutcome, WaitQueue, Wakeup, wait};
 
 /// Hand-off of each element to any taker that waits.
@@ -166,7 +166,7 @@ impl<T: Send> BufferedHandoff<T> {
         }
         if submitters.spin.should_spin() {
             drop(submitters);
-            spin_until(CHECKS, || self.has_batch());
+            spin_until(SpinLength::Full, CHECKS, || self.has_batch());
             submitters = self.submitters.lock();
             submitters.spin.record(self.has_batch());
             if self.has_batch() {

@@ -1,6 +1,6 @@
 //! The decision whether a consumer spins for the next batch: after a small one, while that pays.
 
-use crate::sync::AdaptiveSpin;
+use crate::sync::{AdaptiveSpin, SpinLength, Spun};
 
 /// The decision whether a consumer that has used up its batch spins before it fetches the next.
 #[derive(Debug, Default)]
@@ -26,10 +26,11 @@ pub(super) enum SpinStyle {
 /// How a consumer spins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpinPlan {
-    /// Spins of some microseconds each.
-    pub(super) rounds: u32,
-    /// Checks for elements in each of them.
+    pub(super) length: SpinLength,
+    /// Checks for elements in a full spin.
     pub(super) checks: u32,
+    /// Whether a full spin in vain is followed by another.
+    pub(super) goes_on: bool,
 }
 
 impl BatchSpin {
@@ -57,25 +58,27 @@ impl BatchSpin {
     /// Begins the spin that is due.
     pub(super) fn begin(&mut self) -> SpinPlan {
         self.is_due = false;
-        match self.style {
-            SpinStyle::SingleElements => SpinPlan {
-                rounds: 2,
-                checks: MANY_CHECKS,
-            },
-            SpinStyle::Batches if self.single_batches < SINGLE_BATCHES_TOLERATED => SpinPlan {
-                rounds: 1,
-                checks: FEW_CHECKS,
-            },
-            SpinStyle::Batches => SpinPlan {
-                rounds: 1,
-                checks: MANY_CHECKS,
-            },
+        let length = self.spin.length();
+        let few = self.single_batches < SINGLE_BATCHES_TOLERATED;
+        let (checks, goes_on) = match self.style {
+            SpinStyle::SingleElements => (MANY_CHECKS, length == SpinLength::Full),
+            SpinStyle::Batches if few => (FEW_CHECKS, false),
+            SpinStyle::Batches => (MANY_CHECKS, false),
+        };
+        SpinPlan {
+            length,
+            checks,
+            goes_on,
         }
     }
 
-    /// Records whether elements came during the spin.
-    pub(super) fn end(&mut self, elements_came: bool) {
-        self.spin.record(elements_came);
+    /// Records whether elements came during the spin, and how soon.
+    pub(super) fn end(&mut self, spun: Spun) {
+        let paid = match self.style {
+            SpinStyle::SingleElements => spun != Spun::InVain,
+            SpinStyle::Batches => spun == Spun::Promptly,
+        };
+        self.spin.record(paid);
     }
 }
 

@@ -5,7 +5,7 @@ use super::queue::{HeadGuard, TailGuard, TwoLockQueue};
 use crate::interrupt::{Interrupted, wait_interrupted};
 use crate::queue::parts::sequence::Sequence;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Deadline, spin_until, yield_now};
+use crate::sync::{Deadline, Spun, spin_until, yield_now};
 use crate::waiting::{WaitOutcome, wait};
 
 impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
@@ -26,17 +26,15 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
         let tail = &self.tail;
         tail.has_spinning_taker.store(true, Ordering::Relaxed);
         let elements_came = || tail.published_len.load(Ordering::Relaxed) > 0;
-        for _ in 0..plan.rounds {
-            spin_until(plan.checks, elements_came);
-            if elements_came() {
-                break;
-            }
+        let mut spun = spin_until(plan.length, plan.checks, elements_came);
+        if spun == Spun::InVain && plan.goes_on {
+            spun = spin_until(plan.length, plan.checks, elements_came);
         }
         // A producer that has read true has pushed before this thread locks the tail, and one that
         // locks the tail after this thread reads false: the tail lock orders both.
         tail.has_spinning_taker.store(false, Ordering::Relaxed);
         let mut head = self.head.lock.lock();
-        head.batch_spin.end(elements_came());
+        head.batch_spin.end(spun);
         head
     }
 
