@@ -29,6 +29,10 @@ fi
 rm -rf "$SITE"
 "$mdbook" build docs/guide
 
+# Marks short code in a line of text, which the style sheet keeps on one line. A block of code has a class already.
+find "$SITE" -name '*.html' -print0 |
+  xargs -0 sed -i -E 's|<code>([^<]{1,24})</code>|<code class="short">\1</code>|g'
+
 # Links to files outside the guide lead to the repository. mdBook has made `.html` of their `.md`, and nobody but this
 # loop would notice a file that is missing there.
 dead=0
