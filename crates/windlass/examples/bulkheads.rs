@@ -157,7 +157,8 @@ fn breaker(payment: &ThreadPoolExecutor, supplier: &Supplier) -> Result<(), Box<
             Answer::Fallback => '·',
         })
         .collect();
-    println!("3. with a breaker:  {line}   (✓ answer, ✗ waited in vain, · fallback at once)");
+    println!("3. with a breaker:  {line}");
+    println!("                    (✓ answer, ✗ waited in vain, · fallback at once)");
     assert_eq!(
         answers[..4],
         [
