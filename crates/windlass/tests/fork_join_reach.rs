@@ -213,3 +213,41 @@ fn a_left_leaning_tree_takes_few_threads() {
     let started = factory.0.load(Ordering::SeqCst);
     assert!(started <= 2 + 14, "{started} threads");
 }
+
+#[test]
+fn a_worker_steals_also_while_submissions_are_queued() {
+    let pool = Arc::new(ForkJoinPool::new(2).unwrap());
+    let occupied = occupy_all_but_one(&pool);
+    let has_forked = Latch::new(1);
+    let submissions_before = Arc::new(AtomicUsize::new(usize::MAX));
+    let submissions_run = Arc::new(AtomicUsize::new(0));
+    let forking = {
+        let (pool_of_task, has_forked) = (Arc::clone(&pool), has_forked.clone());
+        let (before, run) = (
+            Arc::clone(&submissions_before),
+            Arc::clone(&submissions_run),
+        );
+        pool.submit(move || {
+            let forked = Arc::clone(&before);
+            let note = move || forked.store(run.load(Ordering::SeqCst), Ordering::SeqCst);
+            pool_of_task.execute(note).unwrap();
+            has_forked.count_down();
+            until("the fork is stolen", || {
+                before.load(Ordering::SeqCst) != usize::MAX
+            });
+        })
+        .unwrap()
+    };
+    has_forked.wait();
+    for _ in 0..10_000 {
+        let run = Arc::clone(&submissions_run);
+        let submission = move || {
+            run.fetch_add(1, Ordering::SeqCst);
+        };
+        pool.execute(submission).unwrap();
+    }
+    occupied.open();
+    forking.join().unwrap();
+    let before = submissions_before.load(Ordering::SeqCst);
+    assert!(before <= 64, "{before} submissions were run first");
+}

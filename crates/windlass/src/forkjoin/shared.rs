@@ -217,7 +217,7 @@ impl Shared {
 
     /// Takes the oldest submission.
     pub(super) fn take_submission(&self) -> Option<Work> {
-        self.lock().injector.pop()
+        state::lock_to_take(&self.state).injector.pop()
     }
 
     /// Takes the oldest submission that is wanted.

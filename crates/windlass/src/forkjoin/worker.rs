@@ -16,6 +16,9 @@ use crate::task::with_wait_helper;
 
 /// Runs the loop of a worker: its own work, then stolen work, then submissions. If there is none, the
 /// worker sleeps, and retires after its keep-alive time.
+///
+/// After a submission it takes the next ones before it looks at the other workers' deques again. Each look
+/// takes a cache line from a worker that is about to push or pop there.
 pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<Work>) {
     shared.clock.adopt();
     worker.set_context(ThreadContext::current());
@@ -34,7 +37,14 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             local.run_own();
             let submitted = shared.submission_count();
             let policy = local.task_policy();
-            if let Some(stolen) = local.steal() {
+            let next = match spin.submissions % SUBMISSIONS_IN_A_ROW {
+                0 => None,
+                _ => shared.take_submission(),
+            };
+            if let Some(submission) = next {
+                spin.submissions += 1;
+                run_and_count(submission, TaskPolicy::Run);
+            } else if let Some(stolen) = local.steal() {
                 spin.submissions = 0;
                 run_and_count(stolen, policy);
             } else if let Some(submission) = shared.take_submission() {
@@ -170,6 +180,9 @@ impl SubmissionSpin {
         spun != Spun::InVain
     }
 }
+
+/// How many submissions a worker takes before it looks at the other workers' deques again.
+const SUBMISSIONS_IN_A_ROW: usize = 32;
 
 /// How often a spinning worker checks: often after a single submission, whose submitter may wait for it
 /// before it submits the next; rarely in a stream, where each check finds more.

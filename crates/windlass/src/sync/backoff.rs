@@ -10,13 +10,25 @@ use super::spin::spin_limit;
 /// again, its cache line and those of the data move between the cores each time. A thread that
 /// backs off lets the other take the lock dozens of times from its own cache. One that polls all
 /// the while, as a mutex does before it blocks, moves the line with every poll.
-#[cold]
 pub(crate) fn lock_with_backoff<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock_from_round(0, mutex)
+}
+
+/// As [`lock_with_backoff`], but backs off for the longest time at once.
+///
+/// For a thread that has as much use for the lock as its holder, again and again: two that take work from one
+/// queue. The one that does not wait gets dozens of elements from its own cache meanwhile.
+pub(crate) fn lock_with_long_backoff<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock_from_round(backend::LONG_BACKOFF_ROUND, mutex)
+}
+
+#[cold]
+fn lock_from_round<T>(first: u32, mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     let rounds = match spin_limit() {
         0 => 0,
         _ => backend::BACKOFF_ROUNDS,
     };
-    let locked = (0..rounds).find_map(|round| {
+    let locked = (first..rounds).find_map(|round| {
         backend::backoff(round);
         mutex.try_lock()
     });

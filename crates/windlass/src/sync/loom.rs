@@ -141,6 +141,9 @@ pub(crate) fn backoff(_round: u32) {}
 /// Rounds of backoff before a thread blocks on a lock.
 pub(crate) const BACKOFF_ROUNDS: u32 = 0;
 
+/// The round with the longest spin.
+pub(crate) const LONG_BACKOFF_ROUND: u32 = 0;
+
 /// How often a thread checks for what it waits for before it parks.
 pub(crate) const SPIN_LIMIT: u32 = 1;
 

@@ -142,6 +142,9 @@ const SPINNING_ROUNDS: u32 = 3;
 /// Rounds of backoff before a thread blocks on a lock.
 pub(crate) const BACKOFF_ROUNDS: u32 = SPINNING_ROUNDS + 2;
 
+/// The round with the longest spin that does not yield yet.
+pub(crate) const LONG_BACKOFF_ROUND: u32 = SPINNING_ROUNDS - 1;
+
 /// Yields to other threads that are ready on this core, if there are any. Returns how long that took.
 pub(crate) fn yield_now() -> Duration {
     let start = now();
