@@ -9,7 +9,7 @@ use super::injector::Injector;
 use super::job::Work;
 use super::roster::WorkerInfo;
 use crate::interrupt::ThreadContext;
-use crate::sync::{Mutex, MutexGuard, lock_with_backoff, lock_with_long_backoff};
+use crate::sync::{Backoff, Mutex, MutexGuard, lock_with_backoff};
 use crate::waiting::WaitQueue;
 
 /// The run state of a pool; it only advances.
@@ -238,7 +238,7 @@ impl Census {
 pub(super) fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     match state.try_lock() {
         Some(state) => state,
-        None => lock_with_backoff(state),
+        None => lock_with_backoff(state, Backoff::Exponential),
     }
 }
 
@@ -246,7 +246,7 @@ pub(super) fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 pub(super) fn lock_to_take(state: &Mutex<State>) -> MutexGuard<'_, State> {
     match state.try_lock() {
         Some(state) => state,
-        None => lock_with_long_backoff(state),
+        None => lock_with_backoff(state, Backoff::Long),
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) use backend::{
     Condvar, Mutex, MutexGuard, UnsafeCell, atomic, const_thread_local, global, nap,
     reduce_timer_slack, thread, thread_local, yield_now, yield_until,
 };
-pub(crate) use backoff::{lock_with_backoff, lock_with_long_backoff};
+pub(crate) use backoff::{Backoff, lock_with_backoff};
 pub(crate) use cpu_time::thread_cpu_time;
 pub(crate) use deadline::{Deadline, park};
 pub(crate) use memory::physical_memory;

@@ -7,7 +7,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock_with_backoff, thread_local, unique_id};
+use crate::sync::{Backoff, Mutex, MutexGuard, lock_with_backoff, thread_local, unique_id};
 
 thread_local! {
     static THREAD_NUMBER: usize = unique_id();
@@ -65,19 +65,31 @@ impl<S> QueueLock<S> {
         }
     }
 
+    /// Locks the data as [`lock`](Self::lock) does, for a thread that takes one element after the other.
+    #[inline]
+    pub(crate) fn lock_to_take(&self) -> MutexGuard<'_, S> {
+        match self.mutex.try_lock() {
+            Some(guard) => guard,
+            None => match self.lock_slow(Backoff::Long) {
+                Some(guard) => guard,
+                None => reentered(()),
+            },
+        }
+    }
+
     /// Locks the data, unless this thread runs user code under this very lock.
     #[inline]
     pub(crate) fn lock_unless_entered(&self) -> Option<MutexGuard<'_, S>> {
         match self.mutex.try_lock() {
             Some(guard) => Some(guard),
-            None => self.lock_slow(),
+            None => self.lock_slow(Backoff::Exponential),
         }
     }
 
     #[cold]
-    fn lock_slow(&self) -> Option<MutexGuard<'_, S>> {
+    fn lock_slow(&self, backoff: Backoff) -> Option<MutexGuard<'_, S>> {
         let is_mine = self.entered_by.load(Ordering::Relaxed) == thread_number();
-        (!is_mine).then(|| lock_with_backoff(&self.mutex))
+        (!is_mine).then(|| lock_with_backoff(&self.mutex, backoff))
     }
 
     /// Marks that the current thread, which holds `guard`, runs user code until the result is

@@ -12,7 +12,7 @@ impl<S: Sequence<Item: Send> + Send> TwoLockQueue<S> {
     /// Locks the head. If it is empty after a small batch, spins for elements first.
     #[inline(always)]
     fn lock_head(&self) -> HeadGuard<'_, S> {
-        let head = self.head.lock.lock();
+        let head = self.head.lock.lock_to_take();
         if head.items.len() > 0 || !head.batch_spin.is_due() {
             return head;
         }
