@@ -16,7 +16,7 @@ pub(crate) fn workload() -> Workload {
                 names its threads. A monitor takes a sample once a second, so batches of tasks one after the other \
                 show what it costs, alone and with a console whose events a client reads. The ratio is to plain Windlass.",
         points: |size| {
-            let tasks = size.pick(500, 50_000, 1_000_000);
+            let tasks = size.pick(500, 50_000, 10_000_000);
             let batches = size.pick(2, 10, 60);
             points([
                 format!("producers=1,workers=2,tasks={tasks}"),
