@@ -1,8 +1,11 @@
 //! A plot of ratios on a logarithmic axis: for each line its range and its median.
 
+use std::cmp::Ordering;
+
 use super::svg::{Anchor, Canvas};
 
 const AHEAD: &str = "#1b7f4d";
+const LEVEL: &str = "#6b7280";
 const BEHIND: &str = "#c0392b";
 const GRID: &str = "#dddddd";
 const ONE: &str = "#555555";
@@ -20,7 +23,8 @@ pub(super) struct Range {
     pub(super) low: f64,
     pub(super) middle: f64,
     pub(super) high: f64,
-    pub(super) is_ahead: bool,
+    /// How the middle compares: less if it is ahead.
+    pub(super) standing: Ordering,
 }
 
 pub(super) fn draw(title: &str, (left, right): (&str, &str), ranges: &[Range]) -> String {
@@ -55,7 +59,11 @@ pub(super) fn draw(title: &str, (left, right): (&str, &str), ranges: &[Range]) -
     canvas.text((place(1.0) + 8.0, TOP - 16.0), Anchor::Start, right);
     for (at, range) in ranges.iter().enumerate() {
         let y = TOP + STEP * (at as f64 + 0.5);
-        let colour = if range.is_ahead { AHEAD } else { BEHIND };
+        let colour = match range.standing {
+            Ordering::Less => AHEAD,
+            Ordering::Equal => LEVEL,
+            Ordering::Greater => BEHIND,
+        };
         canvas.text((LEFT - 12.0, y + 4.0), Anchor::End, &range.name);
         canvas.line(
             &[(place(range.low), y), (place(range.high), y)],
