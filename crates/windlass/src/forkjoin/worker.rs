@@ -37,9 +37,11 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             local.run_own();
             let submitted = shared.submission_count();
             let policy = local.task_policy();
-            let next = match spin.submissions % SUBMISSIONS_IN_A_ROW {
-                0 => None,
-                _ => shared.take_submission(),
+            let sticks = spin.submissions % SUBMISSIONS_IN_A_ROW != 0;
+            let next = if sticks {
+                shared.take_submission()
+            } else {
+                None
             };
             if let Some(submission) = next {
                 spin.submissions += 1;
@@ -47,7 +49,7 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             } else if let Some(stolen) = local.steal() {
                 spin.submissions = 0;
                 run_and_count(stolen, policy);
-            } else if let Some(submission) = shared.take_submission() {
+            } else if let Some(submission) = (!sticks).then(|| shared.take_submission()).flatten() {
                 spin.submissions += 1;
                 run_and_count(submission, TaskPolicy::Run);
             } else if !spin.finds(&search, || shared.submission_count() != submitted) {

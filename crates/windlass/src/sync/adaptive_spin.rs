@@ -79,6 +79,15 @@ mod tests {
         attempts
     }
 
+    /// Returns the state after many failures and one success.
+    fn after_one_success() -> AdaptiveSpin {
+        let mut spin = AdaptiveSpin::default();
+        attempts(&mut spin, 500, false);
+        while !spin.should_spin() {}
+        spin.record(true);
+        spin
+    }
+
     #[test]
     fn a_spin_that_succeeds_is_repeated_every_time() {
         assert_eq!(attempts(&mut AdaptiveSpin::default(), 100, true), 100);
@@ -111,19 +120,13 @@ mod tests {
 
     #[test]
     fn one_success_after_many_failures_is_not_trusted() {
-        let mut spin = AdaptiveSpin::default();
-        attempts(&mut spin, 500, false);
-        while !spin.should_spin() {}
-        spin.record(true);
+        let mut spin = after_one_success();
         assert_eq!(attempts(&mut spin, 3, false), 2, "the third is skipped");
     }
 
     #[test]
     fn two_successes_make_up_for_all_failures() {
-        let mut spin = AdaptiveSpin::default();
-        attempts(&mut spin, 500, false);
-        while !spin.should_spin() {}
-        spin.record(true);
+        let mut spin = after_one_success();
         assert_eq!(attempts(&mut spin, 1, true), 1);
         let tolerated = TOLERATED_FAILURES as usize;
         assert_eq!(attempts(&mut spin, tolerated, false), tolerated);

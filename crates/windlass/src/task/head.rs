@@ -19,7 +19,7 @@ use super::transition::{Announced, CancelMode};
 use super::waiters::{Callback, Callbacks, WakerKey};
 use super::wanted::BatchId;
 use crate::interrupt::{Interrupted, ThreadContext, WakeReason};
-use crate::sync::{Deadline, SpinLength, spin_until};
+use crate::sync::{Deadline, SpinLength, Spun, spin_until};
 use crate::unwind::ignore_panic;
 
 /// How often a waiting thread reads the state before it parks. Only the runner writes there, once, so
@@ -130,8 +130,7 @@ impl Head {
     /// Spins for a while, since a short task is done before this thread would be asleep; returns whether
     /// the task is done.
     pub(super) fn spin_until_done(&self) -> bool {
-        spin_until(SpinLength::Full, SPINS, || self.state.load().is_done());
-        self.state.load().is_done()
+        spin_until(SpinLength::Full, SPINS, || self.state.load().is_done()) != Spun::InVain
     }
 
     /// Makes the end of the task unpark this thread; returns false if the task is done.
