@@ -51,6 +51,29 @@ fn blocks_are_given_back() {
     let stays = live().saturating_sub(before);
     assert!(stays < MAY_STAY, "{stays} bytes stay after a thread");
 
+    // Three threads free one cell of each block after the other, and have ended.
+    let mut shares = [const { Vec::new() }; 3];
+    for (at, handle) in submit_and_run().into_iter().enumerate() {
+        shares[at % 3].push(handle);
+    }
+    std::thread::scope(|threads| {
+        for share in shares {
+            threads.spawn(move || drop(share));
+        }
+    });
+    let stays = live().saturating_sub(before);
+    assert!(stays < MAY_STAY, "{stays} bytes stay after three threads");
+
+    // A thread stops in the middle of each block, and ends.
+    let mut handles = submit_and_run();
+    for _ in 0..500 {
+        let some = handles.split_off(handles.len() - 30);
+        std::thread::spawn(move || drop(some)).join().unwrap();
+    }
+    drop(handles);
+    let stays = live().saturating_sub(before);
+    assert!(stays < MAY_STAY, "{stays} bytes stay after many threads");
+
     // Every hundredth is kept: no more than its block stays with it.
     let mut handles = submit_and_run();
     let mut at = 0;

@@ -6,11 +6,17 @@
 //! left, and the thread that frees the last one frees the block. Nothing in a block is used twice, so a cell
 //! that outlives its neighbours keeps their memory, a kilobyte at most.
 //!
+//! Cells are mostly freed in the order in which they were created, so a thread adds up those that it frees
+//! in one block, and subtracts them from the count of the block when it comes to another block. So the
+//! last block that a thread freed a cell in stays until then, or until the thread ends.
+//!
 //! Each cell has a word before it with the address of its block: no more than most allocators add to an
 //! allocation.
 //!
-//! The invariant: `unfreed` of a block is the number of its slots that hold a cell or have not been cut yet.
-//! The former are owned by whoever has the cell, the latter by the thread that cuts.
+//! The invariant: `unfreed` of a block is the number of its slots that somebody owns: that hold a cell, or
+//! held one, or have not been cut yet.
+//! The former are owned by whoever has the cell, or by the thread that has freed it and not subtracted it
+//! yet, the latter by the thread that cuts.
 
 #![expect(unsafe_code, reason = "several cells share one allocation")]
 
@@ -156,12 +162,18 @@ mod cutting {
         end: Cell<*mut u8>,
     }
 
-    /// What a thread cuts from, for each class.
-    pub(super) struct Rests([Rest; Class::COUNT]);
+    /// Slots of one block that this thread has freed, and not given back yet.
+    struct Freed {
+        block: Cell<*mut u8>,
+        slots: Cell<usize>,
+    }
 
-    // The rests of this thread.
+    /// What a thread has of blocks, for each class.
+    struct Blocks([(Rest, Freed); Class::COUNT]);
+
+    // The blocks of this thread.
     const_thread_local! {
-        pub(super) static RESTS: Rests = Rests([const { Rest::none() }; Class::COUNT]);
+        static BLOCKS: Blocks = Blocks([const { (Rest::none(), Freed::none()) }; Class::COUNT]);
     }
 
     impl Rest {
@@ -215,10 +227,59 @@ mod cutting {
         }
     }
 
-    impl Drop for Rests {
+    impl Freed {
+        const fn none() -> Self {
+            Self {
+                block: Cell::new(null_mut()),
+                slots: Cell::new(0),
+            }
+        }
+
+        /// Adds a slot; gives back those of the block before, if it is in another block.
+        ///
+        /// # Safety
+        ///
+        /// It is a slot of a block of this class, and belongs to the caller, who does not use it any more.
+        #[inline]
+        unsafe fn add(&self, block: *mut u8, class: Class) {
+            if self.block.get() != block {
+                let before = (self.block.replace(block), self.slots.replace(1));
+                // SAFETY: the slots were added before.
+                unsafe { give_back(before, class) };
+                return;
+            }
+            let slots = self.slots.get() + 1;
+            self.slots.set(slots);
+            if slots == class.slots() {
+                self.block.set(null_mut());
+                // SAFETY: each of its slots has been added, so nobody else has the block.
+                unsafe { free_block(block, class) };
+            }
+        }
+
+        /// Gives back the slots that were added.
+        fn release(&self, class: Class) {
+            let before = (self.block.replace(null_mut()), self.slots.get());
+            // SAFETY: the slots were added before.
+            unsafe { give_back(before, class) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The block is null, or so many of its slots belong to the caller, who does not use them any more.
+    unsafe fn give_back((block, slots): (*mut u8, usize), class: Class) {
+        if !block.is_null() {
+            // SAFETY: by the contract of this function.
+            unsafe { release(block, class, slots) };
+        }
+    }
+
+    impl Drop for Blocks {
         fn drop(&mut self) {
-            for (class, rest) in self.0.iter().enumerate() {
+            for (class, (rest, freed)) in self.0.iter().enumerate() {
                 rest.release(Class(class));
+                freed.release(Class(class));
             }
         }
     }
@@ -226,7 +287,7 @@ mod cutting {
     /// Returns the place of a new cell.
     #[inline]
     pub(super) fn cut(class: Class) -> NonNull<u8> {
-        let cell = RESTS.try_with(|rests| rests.0[class.0].cut(class));
+        let cell = BLOCKS.try_with(|blocks| blocks.0[class.0].0.cut(class));
         match cell {
             Ok(Some(cell)) => cell,
             _ => cut_new(class),
@@ -239,8 +300,8 @@ mod cutting {
     fn cut_new(class: Class) -> NonNull<u8> {
         let new = Rest::new(class);
         let cell = new.cut(class).expect("a block has slots");
-        let kept = RESTS.try_with(|rests| {
-            let rest = &rests.0[class.0];
+        let kept = BLOCKS.try_with(|blocks| {
+            let rest = &blocks.0[class.0].0;
             // A user's own allocator may have created cells meanwhile.
             rest.release(class);
             rest.block.set(new.block.get());
@@ -263,8 +324,14 @@ mod cutting {
         let slot = ptr::with_exposed_provenance::<*mut u8>(cell.addr().get() - WORD);
         // SAFETY: the word before a cell has the address of its block.
         let block = unsafe { slot.read() };
-        // SAFETY: the caller has the slot.
-        unsafe { release(block, class, 1) };
+        let added = BLOCKS.try_with(|blocks| {
+            // SAFETY: the caller has the slot.
+            unsafe { blocks.0[class.0].1.add(block, class) };
+        });
+        if added.is_err() {
+            // The locals of this thread have been dropped. SAFETY: the caller has the slot.
+            unsafe { release(block, class, 1) };
+        }
     }
 
     /// Gives slots back, and frees the block if they were the last.
