@@ -205,6 +205,7 @@ impl Shared {
     /// `push` inserts the task with this id into the queue of this pool, and `may_run` decides whether a
     /// pool in this state still runs it. Returns the task if the pool was shut down meanwhile and will not run
     /// it, or has no worker and no thread for one.
+    #[inline]
     pub(crate) fn admit_queued(
         self: &Arc<Self>,
         id: TaskId,
@@ -212,6 +213,22 @@ impl Shared {
         may_run: impl Fn(RunState) -> bool,
     ) -> Result<(), NotAdmitted> {
         push();
+        let seen = self.ctl.load();
+        if seen.is_running_without_waits() && seen.workers() >= self.settings.core().max(1) {
+            return Ok(());
+        }
+        self.recheck_queued(id, may_run)
+    }
+
+    /// Reads the control word again, after a task has been queued that may need a worker, or that the pool may
+    /// not run any more.
+    #[cold]
+    #[inline(never)]
+    fn recheck_queued(
+        self: &Arc<Self>,
+        id: TaskId,
+        may_run: impl Fn(RunState) -> bool,
+    ) -> Result<(), NotAdmitted> {
         // First recheck: a shutdown between the caller's check and the push has not seen this task.
         if may_run(self.ctl.load().state()) {
             if let Err(cause) = self.ensure_worker() {

@@ -22,7 +22,7 @@ impl Shared {
             .or_else(|not_admitted| pool.reject(not_admitted))
     }
 
-    /// Submits a task with a timer, as [`submit`](Self::submit) does.
+    /// Submits a task that runs once and was never queued, as [`submit`](Self::submit) does.
     ///
     /// In two words, which are passed in registers: five are stored one by one and loaded in pairs, which
     /// stalls.
@@ -30,13 +30,15 @@ impl Shared {
         &self,
         pool: &Arc<pool::Shared>,
         id: TaskId,
+        due: u64,
         timer: TimedTask,
-        kind: TimerKind,
     ) -> Result<(), RejectedExecution> {
+        let kind = TimerKind::OneShot { due };
         if pool.is_shutdown() || pool.takes_times() {
             return self.submit(pool, timer.into_task(), kind);
         }
-        self.enqueue_timer(pool, (id, timer), kind)
+        let push = || self.timers.push_new(due, timer);
+        pool.admit_queued(id, push, |state| self.may_run(state, kind))
             .or_else(|not_admitted| pool.reject(not_admitted))
     }
 
@@ -71,26 +73,17 @@ impl Shared {
         kind: TimerKind,
     ) -> Result<(), NotAdmitted> {
         let id = task.id();
+        // Samples of times are taken of tasks without a timer only, since others wait from when they are due.
         if kind != TimerKind::Immediate && !pool.takes_times() {
             match TimedTask::new(task) {
-                Ok(timer) => return self.enqueue_timer(pool, (id, timer), kind),
+                Ok(timer) => {
+                    let push = || self.timers.push_timer(timer);
+                    return pool.admit_queued(id, push, |state| self.may_run(state, kind));
+                }
                 Err(without_timer) => task = without_timer,
             }
         }
         let push = || self.timers.push(pool.record_submission_time(task));
-        pool.admit_queued(id, push, |state| self.may_run(state, kind))
-    }
-
-    /// Queues a task with a timer, whose times nobody takes: samples are taken of tasks without one only, since
-    /// others wait from when they are due.
-    #[inline]
-    fn enqueue_timer(
-        &self,
-        pool: &Arc<pool::Shared>,
-        (id, timer): (TaskId, TimedTask),
-        kind: TimerKind,
-    ) -> Result<(), NotAdmitted> {
-        let push = || self.timers.push_timer(timer);
         pool.admit_queued(id, push, |state| self.may_run(state, kind))
     }
 }

@@ -67,16 +67,16 @@ impl ScheduledThreadPoolExecutor {
         self.shared.submit(self.pool.shared(), task, kind)
     }
 
-    /// Submits a task with a timer.
+    /// Submits a task with this id that runs once and is due at this time, for the first time.
     #[inline]
     pub(super) fn submit_timer(
         &self,
         id: TaskId,
+        due: u64,
         timer: TimedTask,
-        kind: TimerKind,
     ) -> Result<(), RejectedExecution> {
         let pool = self.pool.shared();
-        self.shared.submit_timer(pool, id, timer, kind)
+        self.shared.submit_timer(pool, id, due, timer)
     }
 
     /// Returns the thread pool that runs the tasks, for code that works with any thread pool.

@@ -25,8 +25,11 @@ impl ScheduledThreadPoolExecutor {
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Scheduled<T> {
         let due = self.shared().due_after(delay);
-        let (task, handle) = self.build_one_shot(builder, due, body);
-        self.submit_with_handle(task, handle, TimerKind::OneShot { due })
+        let (timer, handle) = self.build_one_shot(builder, due, body);
+        match self.submit_timer(handle.id(), due, timer) {
+            Ok(()) => Ok(handle),
+            Err(rejected) => Err(rejected.with_handle(handle)),
+        }
     }
 
     /// Submits a task that repeats until a run fails.
@@ -46,9 +49,9 @@ impl ScheduledThreadPoolExecutor {
             Some(first) if !period.is_zero() => first,
             _ => {
                 // A task that runs once, so that the caller can run the rejected task.
-                let (task, handle) =
+                let (timer, handle) =
                     self.build_one_shot(builder, shared.due_after(Duration::ZERO), body);
-                let rejected = RejectedExecution::new(task, reason);
+                let rejected = RejectedExecution::new(timer.into_task(), reason);
                 return Err(rejected.with_handle(handle));
             }
         };
@@ -114,34 +117,32 @@ impl ScheduledThreadPoolExecutor {
         self.submit_with_handle(task, handle, kind)
     }
 
+    #[inline]
     fn build_one_shot<T: Send + 'static>(
         &self,
         builder: TaskBuilder,
         due: u64,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> (Task, ScheduledHandle<T>) {
+    ) -> (TimedTask, ScheduledHandle<T>) {
         let shared = self.shared();
-        let timer = Timer::one_shot(due, Arc::clone(&shared.timers));
-        let (task, handle) = match shared.options.decorate.clone() {
+        let timer = || Timer::one_shot(due, Arc::clone(&shared.timers));
+        let (timer, handle) = match &shared.options.decorate {
             None => builder.build_scheduled(timer, body),
-            Some(decorate) => builder.build_scheduled(timer, move || decorated(&decorate, body)),
+            Some(decorate) => {
+                let decorate = Arc::clone(decorate);
+                builder.build_scheduled(timer, move || decorated(&decorate, body))
+            }
         };
-        (task, ScheduledHandle::new(handle))
+        (timer, ScheduledHandle::new(handle))
     }
 
-    #[inline]
     fn submit_with_handle<T>(
         &self,
         task: Task,
         handle: ScheduledHandle<T>,
         kind: TimerKind,
     ) -> Scheduled<T> {
-        let id = task.id();
-        let submitted = match TimedTask::new(task) {
-            Ok(timer) => self.submit_timer(id, timer, kind),
-            Err(task) => self.submit_task(task, kind),
-        };
-        match submitted {
+        match self.submit_task(task, kind) {
             Ok(()) => Ok(handle),
             Err(rejected) => Err(rejected.with_handle(handle)),
         }

@@ -53,6 +53,20 @@ impl TimerQueue {
     pub(super) fn push_timer(&mut self, timer: &mut Option<TimedTask>) {
         let Some(timer) = timer.take() else { return };
         let due = self.timers.push(timer);
+        self.note_due(due);
+    }
+
+    /// Inserts the timer that is there, which is due then and was never queued.
+    #[inline]
+    pub(super) fn push_new(&mut self, due: u64, timer: &mut Option<TimedTask>) {
+        let Some(timer) = timer.take() else { return };
+        self.timers.push_new(due, timer);
+        self.note_due(due);
+    }
+
+    /// Updates the time of the first after an insertion.
+    #[inline]
+    fn note_due(&mut self, due: u64) {
         if self.first_due.is_none_or(|(first, _)| due < first) {
             self.first_due = Some((due, instant(due)));
         }
@@ -265,8 +279,8 @@ mod tests {
     fn due_at(queue: &mut TimerQueue, due: Instant, name: u64) -> TaskHandle<()> {
         let timer = Timer::one_shot(nanos(due), Arc::new(NoService));
         let builder = TaskBuilder::new().name(format!("{name}"));
-        let (task, handle) = builder.build_scheduled(timer, || Ok(()));
-        queue.push(task);
+        let (timer, handle) = builder.build_scheduled(|| timer, || Ok(()));
+        queue.push(timer.into_task());
         handle
     }
 

@@ -64,14 +64,28 @@ impl<E: Entry> TimerSet<E> {
     /// due at the same time.
     #[inline]
     pub(super) fn push(&mut self, entry: E) -> u64 {
-        let (due, mut sequence) = entry.key();
+        let (due, sequence) = entry.key();
         if sequence == 0 {
-            sequence = self.next_sequence();
+            self.push_new(due, entry);
+        } else {
+            self.insert(due, sequence, entry);
         }
+        due
+    }
+
+    /// Inserts a timer that is due then and has no sequence number.
+    #[inline]
+    pub(super) fn push_new(&mut self, due: u64, entry: E) {
+        let sequence = self.next_sequence();
+        self.insert(due, sequence, entry);
+    }
+
+    #[inline]
+    fn insert(&mut self, due: u64, sequence: u64, entry: E) {
         if self.far.covers(due) {
             self.far.push_new(due, sequence, entry);
             self.refill();
-            return due;
+            return;
         }
         entry.set_sequence(sequence);
         self.near.push(Key {
@@ -82,7 +96,6 @@ impl<E: Entry> TimerSet<E> {
         if self.near.len() > self.split_above {
             self.split_near();
         }
-        due
     }
 
     /// Returns due time and sequence number of the first timer.

@@ -96,6 +96,13 @@ impl Timers {
         self.queue.push_by(|queue| queue.push_timer(&mut timer));
     }
 
+    /// Inserts a timer that is due then, and was never queued.
+    #[inline]
+    pub(super) fn push_new(&self, due: u64, timer: TimedTask) {
+        let mut timer = Some(timer);
+        self.queue.push_by(|queue| queue.push_new(due, &mut timer));
+    }
+
     /// Calls `f` with due time, sequence number and task of each element, in no particular order.
     pub(super) fn for_each_entry(&self, f: impl FnMut(Instant, u64, &Task)) {
         self.queue

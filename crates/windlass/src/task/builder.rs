@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::attributes::Attributes;
 use super::body::{Body, Call, Once, Repeating, Scoped, UntilResult, WithInput};
 use super::cell::Cell;
+use super::cell_ref::Ref;
 use super::context::Captured;
 use super::current::current;
 use super::error::Failure;
@@ -18,6 +19,7 @@ use super::limits::{LimitOwner, Limits};
 use super::linked::link;
 use super::runnable::Runnable;
 use super::runnable_task::Task;
+use super::timed_task::TimedTask;
 use super::timer::{MaybeTimer, Repetition, Timer, TimerService};
 use super::token::CancelToken;
 
@@ -257,8 +259,8 @@ impl TaskBuilder {
         body: impl FnOnce() -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
         match self.take_context() {
-            None => self.halves(Call(body), ()),
-            Some(context) => self.halves(Call(boxed(context, body)), ()),
+            None => self.halves(Call(body)),
+            Some(context) => self.halves(Call(boxed(context, body))),
         }
     }
 
@@ -269,8 +271,8 @@ impl TaskBuilder {
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
         match self.take_context() {
-            None => self.halves(Once(body), ()),
-            Some(context) => self.halves(Once(boxed(context, body)), ()),
+            None => self.halves(Once(body)),
+            Some(context) => self.halves(Once(boxed(context, body))),
         }
     }
 
@@ -281,8 +283,8 @@ impl TaskBuilder {
         body: impl FnOnce() -> Result<(), Failure> + Send + 'static,
     ) -> (Task, TaskHandle<()>) {
         match self.take_context() {
-            None => self.halves(Scoped(body), ()),
-            Some(context) => self.halves(Scoped(boxed(context, body)), ()),
+            None => self.halves(Scoped(body)),
+            Some(context) => self.halves(Scoped(boxed(context, body))),
         }
     }
 
@@ -317,44 +319,76 @@ impl TaskBuilder {
         body: impl FnOnce(I) -> T + Send + 'static,
     ) -> (Task, TaskHandle<T>) {
         match self.take_context() {
-            None => self.halves(WithInput::new(input, body), ()),
+            None => self.halves(WithInput::new(input, body)),
             Some(context) => {
                 let body = boxed_with_input(context, body);
-                self.halves(WithInput::new(input, body), ())
+                self.halves(WithInput::new(input, body))
             }
         }
     }
 
-    /// Creates a task with a timer, and its handle.
+    /// Creates a task with the timer that is returned, and its handle.
     #[inline]
     pub(crate) fn build_scheduled<T: Send + 'static, S: TimerService + 'static>(
-        mut self,
-        timer: Timer<S>,
+        self,
+        timer: impl FnOnce() -> Timer<S>,
         body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> (Task, TaskHandle<T>) {
-        match self.take_context() {
-            None => self.halves(Once(body), timer),
-            Some(context) => self.halves(Once(boxed(context, body)), timer),
+    ) -> (TimedTask, TaskHandle<T>) {
+        if self.attributes.is_none() {
+            let header = Header::new(TaskId::next(), None);
+            let (runs, waits) = Cell::pair(header, Once(body), timer);
+            return (TimedTask::of_half(runs), TaskHandle::new(waits.thin()));
+        }
+        self.build_scheduled_slow(timer, body)
+    }
+
+    // Apart from the submitter's code: most timers carry nothing but their code.
+    #[cold]
+    #[inline(never)]
+    fn build_scheduled_slow<T: Send + 'static, S: TimerService + 'static>(
+        mut self,
+        timer: impl FnOnce() -> Timer<S>,
+        body: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> (TimedTask, TaskHandle<T>) {
+        let context = self.take_context();
+        match context {
+            None => self.timed_halves(Once(body), timer),
+            Some(context) => self.timed_halves(Once(boxed(context, body)), timer),
         }
     }
 
-    #[inline]
-    fn halves<T: Send + 'static>(
-        mut self,
+    fn timed_halves<T: Send + 'static, S: TimerService + 'static>(
+        self,
         body: impl Body<T> + 'static,
-        timer: impl MaybeTimer,
-    ) -> (Task, TaskHandle<T>) {
+        timer: impl FnOnce() -> Timer<S>,
+    ) -> (TimedTask, TaskHandle<T>) {
+        let (_, runs, handle) = self.cells(body, timer);
+        (TimedTask::of_half(runs), handle)
+    }
+
+    #[inline]
+    fn halves<T: Send + 'static>(self, body: impl Body<T> + 'static) -> (Task, TaskHandle<T>) {
+        let (id, runs, handle) = self.cells(body, || ());
+        (Task::of_half(id, runs), handle)
+    }
+
+    #[inline]
+    fn cells<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer>(
+        mut self,
+        body: B,
+        timer: impl FnOnce() -> W,
+    ) -> (TaskId, Ref<Cell<T, B, W>>, TaskHandle<T>) {
         let (id, tokens) = (TaskId::next(), self.take_tokens());
         let is_limited = self.has_limits();
         let (runs, waits) = Cell::pair(Header::new(id, self.attributes), body, timer);
         if is_limited {
             runs.limit();
         }
-        let (task, handle) = (Task::of_half(id, runs), TaskHandle::new(waits.thin()));
+        let handle = TaskHandle::new(waits.thin());
         if let Some(tokens) = tokens {
             link(&handle.control(), tokens);
         }
-        (task, handle)
+        (id, runs, handle)
     }
 
     #[inline]
@@ -402,7 +436,7 @@ impl TaskBuilder {
     ) -> (Arc<dyn Runnable>, TaskHandle<T>) {
         let (tokens, is_limited) = (self.take_tokens(), self.has_limits());
         let header = Header::new(TaskId::next(), self.attributes);
-        let (runs, waits) = Cell::pair(header, body, timer);
+        let (runs, waits) = Cell::pair(header, body, || timer);
         if is_limited {
             runs.limit();
         }
@@ -462,7 +496,7 @@ impl TaskBuilder {
 #[inline]
 fn plain_halves<T: Send + 'static>(body: impl Body<T> + 'static) -> (Task, TaskHandle<T>) {
     let id = TaskId::next();
-    let (runs, waits) = Cell::pair(Header::new(id, None), body, ());
+    let (runs, waits) = Cell::pair(Header::new(id, None), body, || ());
     let task = Task::of_plain_half(id, runs);
     (task, TaskHandle::new(waits.thin()))
 }

@@ -112,16 +112,20 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Ref<Cell<T, B, W>> 
 impl<T: Send + 'static, B: Body<T> + 'static> Cell<T, B> {
     /// Creates a cell with one reference to it.
     pub(super) fn new(header: Header, body: B) -> Ref<Self> {
-        let cell = Self::with_refs(1, header, body, ());
+        let cell = Self::with_refs(1, header, body, || ());
         // SAFETY: it was created with one reference.
         unsafe { Ref::from_raw(cell) }
     }
 }
 
 impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
-    /// Creates a cell with two references to it.
+    /// Creates a cell with two references to it, and its timer in place.
     #[inline]
-    pub(super) fn pair(header: Header, body: B, timer: W) -> (Ref<Self>, Ref<Self>) {
+    pub(super) fn pair(
+        header: Header,
+        body: B,
+        timer: impl FnOnce() -> W,
+    ) -> (Ref<Self>, Ref<Self>) {
         let cell = Self::with_refs(2, header, body, timer);
         // SAFETY: it was created with two references; this is the first.
         let first = unsafe { Ref::from_raw(cell) };
@@ -166,7 +170,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
     }
 
     #[inline]
-    fn with_refs(refs: u64, header: Header, body: B, timer: W) -> NonNull<Self> {
+    fn with_refs(refs: u64, header: Header, body: B, timer: impl FnOnce() -> W) -> NonNull<Self> {
         // Field by field into its memory: built on the stack first, the cell would be written word by word
         // and copied in pairs of words, which stalls.
         let cell = cell_memory::allocate::<Self>();
@@ -186,7 +190,7 @@ impl<T: Send + 'static, B: Body<T> + 'static, W: MaybeTimer> Cell<T, B, W> {
         // SAFETY: as above.
         unsafe { content.write(UnsafeCell::new(DiscardOnDrop::new(Content::Body(body)))) };
         // SAFETY: as above.
-        unsafe { due.write(timer) };
+        unsafe { due.write(timer()) };
         cell
     }
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::body::Body;
 use super::cell::Cell;
 use super::cell_ref::Ref;
-use super::erased::{Erase, Erased};
+use super::erased::{Erase, Erased, ErasedWord};
 use super::error::Cancellation;
 use super::header::Header;
 use super::recycled_box::RecycledBox;
@@ -39,6 +39,20 @@ where
     W: MaybeTimer,
 {
     erase_small(Half::<_, _, _, true>(cell))
+}
+
+/// Erases the runnable half of a cell, in one word.
+#[inline]
+pub(super) fn erase_half_word<T, B, W>(cell: Ref<Cell<T, B, W>>) -> ErasedWord
+where
+    T: Send + 'static,
+    B: Body<T> + 'static,
+    W: MaybeTimer,
+{
+    match ErasedWord::new(erase_half(cell)) {
+        Ok(word) => word,
+        Err(_) => unreachable!("a reference to a cell takes one word"),
+    }
 }
 
 /// Erases the runnable half of a cell whose header has no attributes.

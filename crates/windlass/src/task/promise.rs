@@ -65,7 +65,7 @@ impl TaskBuilder {
     ) -> (Promise<T>, TaskHandle<T>) {
         let (tokens, is_limited) = (self.take_tokens(), self.has_limits());
         let header = Header::new(TaskId::next(), self.into_attributes());
-        let (completes, waits) = Cell::pair(header, Kept(kept), ());
+        let (completes, waits) = Cell::pair(header, Kept(kept), || ());
         if is_limited {
             completes.limit();
         }

@@ -10,15 +10,31 @@
 
 use std::mem::ManuallyDrop;
 
+use super::body::Body;
+use super::cell::Cell;
+use super::cell_ref::Ref;
 use super::erased::ErasedWord;
 use super::id::TaskId;
+use super::kinds;
 use super::runnable_task::Task;
-use super::timer::Place;
+use super::timer::{MaybeRepeats, Place, Timer, TimerService};
 
 /// A [`Task`] with a timer.
 pub(crate) struct TimedTask(ErasedWord);
 
 impl TimedTask {
+    /// Creates the half that runs of a task with a timer and a handle.
+    #[inline]
+    pub(super) fn of_half<T, B, S, R>(cell: Ref<Cell<T, B, Timer<S, R>>>) -> Self
+    where
+        T: Send + 'static,
+        B: Body<T> + 'static,
+        S: TimerService + 'static,
+        R: MaybeRepeats,
+    {
+        Self(kinds::erase_half_word(cell))
+    }
+
     /// Converts a task with a timer; returns one without.
     #[inline]
     pub(crate) fn new(task: Task) -> Result<Self, Task> {
