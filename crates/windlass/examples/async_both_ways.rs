@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pool = ThreadPoolExecutor::builder()
         .name("cpu")
         .core_pool_size(2)
-        .work_queue(ArrayBlockingQueue::new(4)?)
+        .work_queue(ArrayBlockingQueue::new(8)?)
         .build()?;
 
-    println!("1. tokio awaits room in a queue of 4, and then 32 results");
+    println!("1. tokio awaits room in a queue of 8, and then 32 results");
     let sum = runtime.block_on(async {
         let mut handles = Vec::new();
         for block in 0..32 {
