@@ -243,7 +243,7 @@ impl<E: Expires> Expiry<E> {
 }
 
 impl<E> Expiry<E> {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.trees.iter().map(|tree| tree.lock().len()).sum()
     }
 }

@@ -124,11 +124,13 @@ fn arm(cell: Ref<dyn Untyped>, of: Phase, at: Instant) {
     let at = timestamp::instant(timestamp::nanos(at));
     times.set_armed_at(at);
     let timeout = Timeout::Task { cell, of };
+    let (timers, key) = (timers(&times.clock), key(task.head(), at));
     // Without a thread the start is checked, and nothing else.
-    let _ = timers(&times.clock).insert(key(task.head(), at), timeout, &times.clock);
-    // A canceller that came before the entry did not find it.
-    if task.head().state().is_done() {
-        disarm(task.head());
+    let _ = timers.insert(key, timeout, &times.clock);
+    // Who has ended the task before may have taken the time already, and found no entry. Who ends it after
+    // this step finds both.
+    if task.head().state.load_last().is_done() {
+        drop(timers.remove(key, &times.clock));
     }
 }
 
@@ -146,6 +148,8 @@ mod models {
     use std::sync::Arc;
     use std::time::Duration;
 
+    #[cfg(not(loom))]
+    use super::{Clock, timers};
     use super::{Phase, Timeout};
     use crate::expiry::Expires;
     use crate::interrupt::ThreadContext;
@@ -224,6 +228,23 @@ mod models {
                 assert!(!handle.is_done());
                 handle.cancel();
             });
+        });
+    }
+
+    /// WL-189
+    #[cfg(not(loom))]
+    #[test]
+    fn a_task_that_is_cancelled_beside_its_start_leaves_no_timer() {
+        model(|| {
+            let clock = TestClock::new();
+            clock.enter(|| {
+                let limited = TaskBuilder::new().run_limit(Duration::from_secs(1));
+                let (task, handle) = limited.build_with_handle(|| ());
+                let canceller = thread::Builder::new().spawn(move || handle.cancel());
+                task.run();
+                canceller.unwrap().join().unwrap();
+            });
+            assert_eq!(timers(&Clock::Test(clock)).len(), 0);
         });
     }
 

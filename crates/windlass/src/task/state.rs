@@ -155,6 +155,12 @@ impl State {
         Snapshot(self.0.load(Ordering::Acquire))
     }
 
+    /// Returns a copy that no later one precedes: whoever changes the word afterwards sees what the caller has
+    /// written before.
+    pub(super) fn load_last(&self) -> Snapshot {
+        Snapshot(self.0.fetch_or(0, Ordering::AcqRel))
+    }
+
     /// Becomes the runner, if there is none and the task is not done and has no limits; `runner` is the
     /// number of the thread's context.
     #[inline]
