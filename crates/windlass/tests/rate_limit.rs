@@ -10,6 +10,7 @@ mod time;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use time::{HOUR, Log, SECOND, pool_on, step};
@@ -250,6 +251,31 @@ fn no_handle_hangs_when_the_other_executor_or_the_timer_ends() {
     let (task, handle) = rejected.into_parts();
     task.run();
     assert_eq!(handle.join().unwrap(), 6);
+    timer.close();
+}
+
+/// WL-225
+#[test]
+fn no_handle_and_no_scope_waits_for_the_caller_of_a_stop_of_the_timer() {
+    let clock = TestClock::new();
+    let timer = Arc::new(pool_on(&clock, 1));
+    let limited =
+        clock.enter(|| RateLimited::delaying(DirectExecutor::new(), rate(1), Arc::clone(&timer)));
+    limited.execute(|| ()).unwrap();
+    let delayed = limited.submit(|| ()).unwrap();
+    let ran = AtomicBool::new(false);
+    let kept = limited.scope(|s| {
+        let borrows = s.spawn(|| ran.store(true, Ordering::Relaxed)).unwrap();
+        let kept = timer.shutdown_now();
+        assert!(borrows.is_cancelled());
+        kept
+    });
+    assert_eq!(kept.len(), 1, "what would have passed them on");
+    assert!(delayed.is_cancelled() && !ran.load(Ordering::Relaxed));
+    limited.shutdown();
+    assert!(limited.is_terminated());
+    assert_eq!(limited.cancelled_by_shutdown(), Some(2));
+    drop(kept);
     timer.close();
 }
 

@@ -16,7 +16,7 @@ use crate::executor::{
     limit_of,
 };
 use crate::interrupt::Interrupted;
-use crate::scheduled::{Schedule, ScheduledExecutorService};
+use crate::scheduled::ScheduledExecutorService;
 use crate::sync::clock::{Clock, MAX_TIMEOUT};
 use crate::sync::{Deadline, Mutex};
 use crate::task::{Cancellation, LimitOwner, Task, TaskBuilder};
@@ -186,7 +186,8 @@ impl<E: Executor + 'static> RateLimited<E> {
         timer: impl ScheduledExecutorService + 'static,
     ) -> Self {
         let run_after = move |delay, task: Task| {
-            let scheduled = timer.schedule(delay, move || task.run());
+            let pool = timer.scheduled_pool();
+            let scheduled = pool.submit_awaited(delay, move || task.run());
             scheduled.map(drop).map_err(|rejected| {
                 let reason = rejected.reason();
                 (rejected.into_task(), reason)

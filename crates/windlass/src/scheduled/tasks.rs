@@ -10,6 +10,7 @@ use super::periodic::PeriodicTask;
 use super::retry::{Progress, Retry};
 use super::shared::{Decorate, TimerKind};
 use crate::executor::{RejectedExecution, RejectionReason};
+use crate::submit::Submit;
 use crate::task::{Failure, RunCount, Task, TaskBuilder, TimedTask, Timer};
 use crate::unwind::catch;
 
@@ -26,10 +27,30 @@ impl ScheduledThreadPoolExecutor {
     ) -> Scheduled<T> {
         let due = self.shared().due_after(delay);
         let (timer, handle) = self.build_one_shot(builder, due, body);
-        match self.submit_timer(handle.id(), due, timer) {
-            Ok(()) => Ok(handle),
-            Err(rejected) => Err(rejected.with_handle(handle)),
-        }
+        self.submit_once(due, timer, handle)
+    }
+
+    /// Submits a task that runs once, after `delay`, and that others wait for: it is cancelled as soon as it is
+    /// returned to a caller, who may keep it for any time.
+    pub(crate) fn submit_awaited(
+        &self,
+        delay: Duration,
+        body: impl FnOnce() + Send + 'static,
+    ) -> Scheduled<()> {
+        let (shared, (_, builder)) = (self.shared(), self.task().into_parts());
+        let due = shared.due_after(delay);
+        let timer = || Timer::one_shot(due, Arc::clone(&shared.timers));
+        let run = move || {
+            body();
+            Ok(())
+        };
+        let (timer, handle) = match shared.options.decorate.clone() {
+            None => builder.build_scheduled_scoped(timer, run),
+            Some(decorate) => {
+                builder.build_scheduled_scoped(timer, move || decorated(&decorate, run))
+            }
+        };
+        self.submit_once(due, timer, ScheduledHandle::new(handle))
     }
 
     /// Submits a task that repeats until a run fails.
@@ -134,6 +155,19 @@ impl ScheduledThreadPoolExecutor {
             }
         };
         (timer, ScheduledHandle::new(handle))
+    }
+
+    #[inline]
+    fn submit_once<T: Send + 'static>(
+        &self,
+        due: u64,
+        timer: TimedTask,
+        handle: ScheduledHandle<T>,
+    ) -> Scheduled<T> {
+        match self.submit_timer(handle.id(), due, timer) {
+            Ok(()) => Ok(handle),
+            Err(rejected) => Err(rejected.with_handle(handle)),
+        }
     }
 
     fn submit_with_handle<T>(

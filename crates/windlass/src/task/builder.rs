@@ -357,6 +357,18 @@ impl TaskBuilder {
         }
     }
 
+    /// Creates a task with a timer, which is cancelled as soon as it is returned to a caller, and its handle.
+    pub(crate) fn build_scheduled_scoped<S: TimerService + 'static>(
+        mut self,
+        timer: impl FnOnce() -> Timer<S>,
+        body: impl FnOnce() -> Result<(), Failure> + Send + 'static,
+    ) -> (TimedTask, TaskHandle<()>) {
+        match self.take_context() {
+            None => self.timed_halves(Scoped(body), timer),
+            Some(context) => self.timed_halves(Scoped(boxed(context, body)), timer),
+        }
+    }
+
     fn timed_halves<T: Send + 'static, S: TimerService + 'static>(
         self,
         body: impl Body<T> + 'static,
