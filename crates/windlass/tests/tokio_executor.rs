@@ -3,6 +3,7 @@
 #![cfg(feature = "tokio")]
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -11,7 +12,7 @@ use windlass::executors::TokioExecutor;
 use windlass::prelude::*;
 use windlass::shutdown::{PoolEnd, ShutdownPlan};
 use windlass::task::Cancellation;
-use windlass::testing::{Gate, PATIENCE};
+use windlass::testing::{Gate, PATIENCE, until};
 use windlass::{CompletionService, RunningTask, interrupt};
 
 /// A runtime with one blocking thread.
@@ -184,4 +185,86 @@ fn it_lists_the_tasks_that_run_and_a_shutdown_plan_reports_them() {
     gate.open();
     running.join().unwrap();
     assert_eq!(executor.await_termination(PATIENCE), Ok(true));
+}
+
+/// WL-503
+#[test]
+fn a_task_that_waits_for_one_that_has_no_thread_runs_it_in_place() {
+    let runtime = runtime();
+    let executor = Arc::new(executor(&runtime));
+    let theirs = Arc::clone(&executor);
+    let sum = executor.submit(move || {
+        let mut sum = theirs.submit(|| 1).unwrap().join().unwrap();
+        sum += theirs.map([1, 2], |n| n).unwrap().iter().sum::<u32>();
+        let tasks = (0..3).map(|n| move || n);
+        let ended = theirs.invoke_all(tasks).unwrap().into_iter();
+        sum += ended.map(|task| task.join().unwrap()).sum::<u32>();
+        let service = CompletionService::new(Arc::clone(&theirs));
+        service.submit(|| 10).unwrap();
+        sum + service.take().unwrap().join().unwrap()
+    });
+    assert_eq!(sum.unwrap().get_timeout(PATIENCE).unwrap(), 17);
+    executor.close();
+    assert_eq!(executor.completed_count(), Some(8));
+}
+
+/// WL-503
+#[test]
+fn an_interrupt_of_the_task_in_place_is_its_own_and_a_stop_interrupts_both() {
+    let runtime = runtime();
+    let executor = Arc::new(executor(&runtime));
+    let (theirs, gate) = (Arc::clone(&executor), Gate::new());
+    let (passed, other) = (gate.clone(), gate.clone());
+    let outer = executor.submit(move || {
+        let limited = theirs.task().run_limit(Duration::from_millis(1));
+        let limited = limited.submit(move || passed.pass().is_err()).unwrap();
+        let timed_out = limited.join().unwrap_err().cancellation();
+        let is_interrupted = interrupt::is_interrupted();
+        let nested = theirs.submit(move || other.pass().is_err()).unwrap();
+        let ended = nested.join();
+        (
+            timed_out,
+            is_interrupted,
+            ended,
+            interrupt::is_interrupted(),
+        )
+    });
+    let mut outer = outer.unwrap();
+    until("the second one runs", || {
+        executor.completed_count() == Some(1)
+    });
+    gate.await_waiting(1);
+    drop(executor.shutdown_now());
+    let (timed_out, was_interrupted, ended, is_interrupted) = outer.get_timeout(PATIENCE).unwrap();
+    assert_eq!(timed_out, Some(Cancellation::TimedOut));
+    assert!(!was_interrupted && is_interrupted);
+    assert_eq!(ended, Ok(true));
+    assert_eq!(executor.await_termination(PATIENCE), Ok(true));
+}
+
+/// WL-503
+#[test]
+fn a_pool_and_a_runtime_whose_tasks_wait_for_each_others_tasks_return() {
+    let runtime = runtime();
+    let executor = Arc::new(executor(&runtime));
+    let pool = executors::fixed_thread_pool(1).unwrap();
+    let meeting = Arc::new(Barrier::new(2));
+    let (of_runtime, of_pool) = (Arc::clone(&executor), pool.clone());
+    let (met, also_met) = (Arc::clone(&meeting), meeting);
+    let one = executor.submit(move || {
+        met.wait();
+        of_pool.submit(|| 1).unwrap().join().unwrap()
+    });
+    let other = pool.submit(move || {
+        also_met.wait();
+        let theirs = Arc::clone(&of_runtime);
+        let outer = of_runtime.submit(move || theirs.submit(|| 2).unwrap().join().unwrap());
+        outer.unwrap().join().unwrap()
+    });
+    assert_eq!(
+        one.unwrap().get_timeout(PATIENCE).unwrap() + other.unwrap().get_timeout(PATIENCE).unwrap(),
+        3
+    );
+    executor.close();
+    pool.close();
 }

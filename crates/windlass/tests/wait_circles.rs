@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use recording::{finish, fixed};
 use windlass::error::ExecutionError;
+use windlass::executors::ThreadPerTaskExecutor;
 use windlass::interrupt;
 use windlass::pool::NestedWaits;
 use windlass::task::{SharedHandle, TaskId, TaskState};
@@ -80,6 +81,18 @@ impl Circle {
 
 fn on(pool: &ThreadPoolExecutor) -> impl Fn(Body) -> SharedHandle<End> {
     |body| pool.submit(body).unwrap().share()
+}
+
+/// WL-504
+#[test]
+fn a_circle_through_tasks_with_threads_of_their_own_is_broken() {
+    let (pool, threads) = (fixed(1).build().unwrap(), ThreadPerTaskExecutor::new());
+    let to_pool = |body: Body| pool.submit(body).unwrap().share();
+    let to_thread = |body: Body| threads.submit(body).unwrap().share();
+    assert_eq!(circle_of(&[&to_pool, &to_thread]).reports().len(), 1);
+    assert_eq!(circle_of(&[&to_thread, &to_thread]).reports().len(), 1);
+    pool.close();
+    threads.close();
 }
 
 /// WL-110

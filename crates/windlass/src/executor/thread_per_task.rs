@@ -1,5 +1,6 @@
 //! An executor that starts a thread for every task.
 
+use std::any::Any;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,12 @@ use super::running::RunningTask;
 use super::service::{Executor, ExecutorService};
 use super::shutdown_cancels::ShutdownCancels;
 use crate::interrupt::{Interrupted, ThreadContext};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::clock::Clock;
 use crate::sync::{Mutex, thread};
-use crate::task::{Cancellation, Task};
+use crate::task::{
+    Cancellation, Helped, Task, WaitHelper, Wanted, run_in_place, wake_waiters, with_wait_helper,
+};
 use crate::termination::Termination;
 use crate::thread_factory::{self, DefaultThreadFactory, ThreadBody, ThreadFactory};
 use crate::unwind::{catch, discard_payload, ignore_panic};
@@ -42,6 +46,11 @@ struct Shared {
     termination: Termination,
     clock: Clock,
     cancels: Arc<ShutdownCancels>,
+    /// Whether the tasks wait for threads that others have. Then a thread that waits for one of them runs it in
+    /// place; otherwise the thread of the task is about to come.
+    shares_threads: bool,
+    /// How many threads wait inside their tasks.
+    blocked: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -61,8 +70,6 @@ struct Entry {
     id: u64,
     thread: Option<Arc<ThreadContext>>,
     running: Option<RunningTask>,
-    /// For those whose threads may come late.
-    #[cfg(feature = "tokio")]
     task: Arc<Mutex<PendingTask>>,
 }
 
@@ -112,6 +119,21 @@ impl ThreadPerTaskExecutor {
     #[must_use]
     pub fn thread_count(&self) -> usize {
         self.shared.state.lock().live.len()
+    }
+}
+
+#[cfg(any(feature = "tokio", all(test, not(loom))))]
+impl ThreadPerTaskExecutor {
+    /// Creates an executor whose factory has few threads, which run one body after the other.
+    pub(crate) fn on_shared_threads(factory: impl ThreadFactory + 'static) -> Self {
+        Self {
+            factory: thread_factory::shared(factory),
+            shared: Arc::new(Shared {
+                clock: Clock::current(),
+                shares_threads: true,
+                ..Shared::default()
+            }),
+        }
     }
 }
 
@@ -165,7 +187,6 @@ impl Shared {
             id,
             thread: None,
             running: None,
-            #[cfg(feature = "tokio")]
             task: Arc::clone(&task),
         });
         Ok((id, task))
@@ -173,9 +194,42 @@ impl Shared {
 
     /// Runs the task. Called on its thread, which may have run others and may run more: it is left as it
     /// was found.
-    fn run(&self, id: u64, task: Task) {
+    fn run(self: &Arc<Self>, id: u64, task: Task) {
         let me = ThreadContext::current();
         me.take_interrupt();
+        let ended = self.with_helper(|| self.run_on(&me, id, task));
+        // From now on `shutdown_now` does not interrupt this thread.
+        me.take_interrupt();
+        if let Err(payload) = ended {
+            discard_payload(payload);
+        }
+    }
+
+    /// Runs `f`, which runs a task of this executor.
+    fn with_helper<R>(self: &Arc<Self>, f: impl FnOnce() -> R) -> R {
+        with_wait_helper(Arc::new(Helper(Arc::clone(self))), f)
+    }
+
+    /// Runs the task on a thread that waits for it.
+    fn run_in_place(&self, id: u64, task: Task) {
+        let (me, task_id) = (ThreadContext::current(), task.id().as_u64());
+        let ended = run_in_place(Some(task.to_name()), || {
+            let outer = me.begin_nested();
+            let ended = self.run_on(&me, id, task);
+            me.end_nested(outer, task_id);
+            ended
+        });
+        if let Err(payload) = ended {
+            discard_payload(payload);
+        }
+    }
+
+    fn run_on(
+        &self,
+        me: &Arc<ThreadContext>,
+        id: u64,
+        task: Task,
+    ) -> Result<(), Box<dyn Any + Send>> {
         let running = RunningTask::new(
             task.id(),
             task.shared_name().cloned(),
@@ -185,7 +239,7 @@ impl Shared {
         let stopping = {
             let mut state = self.state.lock();
             if let Some(entry) = state.live.iter_mut().find(|entry| entry.id == id) {
-                entry.thread = Some(Arc::clone(&me));
+                entry.thread = Some(Arc::clone(me));
                 entry.running = Some(running);
             }
             state.stopping
@@ -196,11 +250,41 @@ impl Shared {
         let ended = catch(|| self.clock.enter(|| task.run()));
         self.state.lock().completed += 1;
         self.unregister(id);
-        // From now on `shutdown_now` does not interrupt this thread.
-        me.take_interrupt();
-        if let Err(payload) = ended {
-            discard_payload(payload);
+        ended
+    }
+
+    /// Takes a task that is wanted and whose thread has not come.
+    fn take_wanted(&self, wanted: Wanted) -> Option<(u64, Task)> {
+        let state = self.state.lock();
+        state.live.iter().find_map(|entry| {
+            let mut pending = entry.task.lock();
+            match std::mem::replace(&mut *pending, PendingTask::Taken) {
+                PendingTask::Requested(task) | PendingTask::Accepted(task)
+                    if task.is_wanted(wanted) =>
+                {
+                    Some((entry.id, task))
+                }
+                other => {
+                    *pending = other;
+                    None
+                }
+            }
+        })
+    }
+
+    /// Returns whether a task waits for a thread, and all threads that run others wait for tasks.
+    fn is_stalled(&self) -> bool {
+        if !self.shares_threads {
+            return false;
         }
+        let state = self.state.lock();
+        let threads = state.live.iter().filter_map(|entry| entry.thread.as_ref());
+        let mut threads: Vec<_> = threads.map(Arc::as_ptr).collect();
+        let running = threads.len();
+        threads.sort_unstable();
+        // One that runs another task in place has two.
+        threads.dedup();
+        running < state.live.len() && self.blocked.load(Ordering::SeqCst) >= threads.len()
     }
 
     /// Accepts no more tasks, and interrupts those that run. Under the lock, so that no thread is interrupted
@@ -222,6 +306,58 @@ impl Shared {
         if last {
             self.termination.signal();
         }
+    }
+}
+
+/// The helper of a thread that runs a task: it runs a task that it waits for in place, if that waits for a thread.
+/// Where each task has a thread of its own there is nothing to run, but its waits can be in circles.
+struct Helper(Arc<Shared>);
+
+impl WaitHelper for Helper {
+    fn help(&self, wanted: Wanted) -> Helped {
+        let shared = &*self.0;
+        let taken = shared.shares_threads.then(|| shared.take_wanted(wanted));
+        let Some((id, task)) = taken.flatten() else {
+            return Helped::Nothing;
+        };
+        shared.run_in_place(id, task);
+        Helped::Ran
+    }
+
+    fn help_stranger(&self, wanted: Wanted) -> Helped {
+        if self.0.is_stalled() {
+            self.0.with_helper(|| self.help(wanted))
+        } else {
+            Helped::Nothing
+        }
+    }
+
+    fn while_blocked(&self, wait: &mut dyn FnMut()) {
+        struct Blocked<'a>(&'a Helper);
+        impl Drop for Blocked<'_> {
+            fn drop(&mut self) {
+                self.0.unblock();
+            }
+        }
+        self.block_again();
+        let _blocked = Blocked(self);
+        wait();
+    }
+
+    fn unblock(&self) {
+        self.0.blocked.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn block_again(&self) {
+        self.0.blocked.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn executor(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.0.is_stalled()
     }
 }
 
@@ -262,6 +398,10 @@ impl Executor for ThreadPerTaskExecutor {
             Ok(registered) => registered,
             Err(task) => return Err(RejectedExecution::new(task, RejectionReason::Shutdown)),
         };
+        if self.shared.shares_threads {
+            // A thread may wait for this task already.
+            wake_waiters();
+        }
         let launch = Launch {
             shared: Arc::clone(&self.shared),
             id,

@@ -23,6 +23,7 @@ use crate::unwind::catch;
 /// Each task is a `spawn_blocking` of the runtime, which bounds the number of threads and queues what is
 /// beyond (`max_blocking_threads`). The lifecycle is that of this executor: its shutdown leaves the runtime
 /// alone. [`shutdown_now`](ExecutorService::shutdown_now) returns tasks that the runtime has not started.
+/// A task that waits for such a one runs it in place, so one thread suffices.
 /// If the runtime shuts down first, such tasks run or are cancelled with
 /// [`Cancellation::NoThread`](crate::task::Cancellation::NoThread), and later ones are rejected.
 ///
@@ -45,7 +46,7 @@ impl TokioExecutor {
     /// Creates an executor on the runtime of this handle.
     #[must_use]
     pub fn new(runtime: Handle) -> Self {
-        Self(ThreadPerTaskExecutor::with_factory(BlockingThreads(
+        Self(ThreadPerTaskExecutor::on_shared_threads(BlockingThreads(
             runtime,
         )))
     }

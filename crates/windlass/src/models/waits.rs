@@ -1,16 +1,18 @@
 //! Waits inside tasks: on few workers, in two pools, with spare workers, in circles.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Rendezvous, spawn};
 use crate::completion::CompletionService;
-use crate::executor::{Executor, ExecutorService, SerialExecutor};
+use crate::executor::{Executor, ExecutorService, SerialExecutor, ThreadPerTaskExecutor};
 use crate::forkjoin::ForkJoinPool;
 use crate::pool::{Builder, ThreadPoolExecutor};
 use crate::submit::Submit;
 use crate::sync::{Mutex, model};
 use crate::task::{SharedHandle, Task};
+use crate::thread_factory::{ThreadBody, ThreadFactory};
 
 fn fixed(workers: usize) -> Builder {
     ThreadPoolExecutor::builder()
@@ -316,5 +318,37 @@ fn a_take_of_which_another_thread_takes_the_end() {
         service.take().unwrap().join().unwrap();
         taker.join().unwrap();
         close(&pool, 3);
+    });
+}
+
+/// Keeps what its threads are to run.
+#[derive(Debug, Default, Clone)]
+struct Bodies(Arc<Mutex<Vec<ThreadBody>>>);
+
+impl ThreadFactory for Bodies {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        self.0.lock().push(body);
+        Ok(())
+    }
+}
+
+/// WL-503: the one thread waits for a task that comes meanwhile.
+#[test]
+fn a_task_that_comes_to_shared_threads_is_run_by_who_waits_for_it() {
+    model(|| {
+        let bodies = Bodies::default();
+        let executor = ThreadPerTaskExecutor::on_shared_threads(bodies.clone());
+        let (task, awaited) = Task::with_handle(|| 1);
+        let outer = executor.submit(move || awaited.join().unwrap() + 1);
+        let first = bodies.0.lock().pop().unwrap();
+        let thread = spawn(move || first.run());
+        executor.execute_task(task).unwrap();
+        thread.join().unwrap();
+        assert_eq!(outer.unwrap().join().unwrap(), 2);
+        // Its own thread finds that it has run.
+        let second = bodies.0.lock().pop().unwrap();
+        second.run();
+        executor.close();
+        assert_eq!(executor.completed_count(), Some(2));
     });
 }
