@@ -27,7 +27,8 @@ use windlass::task::{Task, TaskHandle};
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
 use windlass::thread_factory::DefaultThreadFactory;
 use windlass::{
-    CompletionService, Executor, ExecutorService, Schedule, Submit, ThreadPoolExecutor,
+    CompletionService, Executor, ExecutorService, ForkJoinPool, Schedule,
+    ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
 };
 
 /// Runs the body inside a task on the only worker of a pool.
@@ -522,6 +523,57 @@ fn a_task_that_is_not_due_is_run_in_place_when_it_is_due_and_not_before() {
         assert_eq!(outer.join().unwrap(), (HOUR, true));
         pool.close();
     });
+}
+
+/// WL-106: all threads of the scheduled pool wait, so none of them wakes up at that time.
+#[test]
+fn a_worker_of_another_pool_runs_what_it_waits_for_when_it_is_due() {
+    within_patience("a scheduled pool and another", || {
+        let clock = TestClock::new();
+        let pool = time::pool_on(&clock, 1);
+        let (other, forks) = clock.enter(|| {
+            // Its idle workers sleep longer than the tasks wait.
+            let forks = ForkJoinPool::builder().parallelism(1).keep_alive(3 * HOUR);
+            (fixed(1).build().unwrap(), forks.build().unwrap())
+        });
+        runs_when_due(&clock, &pool, other.clone());
+        runs_when_due(&clock, &pool, forks.clone());
+        other.close();
+        forks.close();
+        pool.close();
+    });
+}
+
+/// Waits in the scheduled pool for `other`, in which a task waits for one that is scheduled.
+fn runs_when_due<E: Executor + Clone + Send + 'static>(
+    clock: &TestClock,
+    pool: &ScheduledThreadPoolExecutor,
+    other: E,
+) {
+    for as_guest in [false, true] {
+        let (home, other) = (pool.clone(), other.clone());
+        let (watch, start) = (clock.clone(), clock.elapsed());
+        let outer = pool.submit(move || {
+            let inside = home.clone();
+            let wait = move || {
+                let ran = move || watch.elapsed() - start;
+                inside.schedule(HOUR, ran).unwrap().join().unwrap()
+            };
+            let middle = move || {
+                if as_guest {
+                    home.submit(wait).unwrap().join().unwrap()
+                } else {
+                    wait()
+                }
+            };
+            other.submit(middle).unwrap().join().unwrap()
+        });
+        until("a thread waits for the time", || {
+            clock.next_wake_up() == Some(HOUR)
+        });
+        clock.advance(HOUR);
+        assert_eq!(outer.unwrap().join().unwrap(), HOUR);
+    }
 }
 
 /// WL-106

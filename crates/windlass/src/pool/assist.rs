@@ -162,8 +162,8 @@ impl Shared {
         self.end_report();
         self.report_panic(catch(|| self.try_terminate()));
         match helped {
-            // The clock of this thread may be another.
-            Helped::NotBefore(_) => Helped::Nothing,
+            // A time on another clock says nothing to this thread.
+            Helped::NotBefore(_) if !self.clock().is_current() => Helped::Nothing,
             helped => helped,
         }
     }

@@ -46,6 +46,15 @@ impl Clock {
         matches!(Self::current(), Self::System)
     }
 
+    /// Returns whether this is the clock of the current thread.
+    pub(crate) fn is_current(&self) -> bool {
+        match (self, Self::current()) {
+            (Self::System, Self::System) => true,
+            (Self::Test(this), Self::Test(current)) => Arc::ptr_eq(&this.0, &current.0),
+            _ => false,
+        }
+    }
+
     /// Makes this the clock of the current thread from now on.
     pub(crate) fn adopt(&self) {
         CURRENT.with(|clock| *clock.borrow_mut() = self.clone());

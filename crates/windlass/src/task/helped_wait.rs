@@ -183,22 +183,9 @@ impl<'a> Helpers<'a> {
         if !self.all().all(|helper| helper.allows_help()) {
             return Helped::Nothing;
         }
-        let mut result = self.own.map_or(Helped::Nothing, |own| own.help(wanted));
-        for place in 0..self.count {
-            if result == Helped::Ran {
-                break;
-            }
-            let helped = self.nth(place).map(|helper| helper.help(wanted));
-            result = match (result, helped) {
-                (_, Some(Helped::Ran)) => Helped::Ran,
-                (Helped::NotBefore(at), Some(Helped::NotBefore(other))) => {
-                    Helped::NotBefore(at.min(other))
-                }
-                (Helped::NotBefore(at), _) => Helped::NotBefore(at),
-                (_, helped) => helped.unwrap_or(Helped::Nothing),
-            };
-        }
-        result
+        let own = self.own.map_or(Helped::Nothing, |own| own.help(wanted));
+        self.all()
+            .fold(own, |helped, helper| helped.or_else(|| helper.help(wanted)))
     }
 
     /// Does the same, and looks into executors all of whose threads are blocked too.
@@ -209,11 +196,13 @@ impl<'a> Helpers<'a> {
         }
         let own: Vec<_> = self.all().map(|helper| helper.executor()).collect();
         let others = waits().helpers();
-        let mut strangers = others
+        let strangers = others
             .iter()
             .filter(|other| !own.contains(&other.executor()));
-        let ran = strangers.any(|stranger| stranger.help_stranger(wanted) == Helped::Ran);
-        if ran { Helped::Ran } else { Helped::Nothing }
+        // What is queued there may be due later, and perhaps no thread of theirs waits for that time.
+        strangers.fold(helped, |helped, stranger| {
+            helped.or_else(|| stranger.help_stranger(wanted))
+        })
     }
 
     /// Runs `wait` while all helpers know that the thread is blocked.

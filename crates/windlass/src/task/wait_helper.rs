@@ -23,6 +23,20 @@ pub(crate) enum Helped {
     Nothing,
 }
 
+impl Helped {
+    /// Returns what came of this, and of what was tried after it.
+    pub(super) fn or_else(self, next: impl FnOnce() -> Self) -> Self {
+        if self == Self::Ran {
+            return self;
+        }
+        match (self, next()) {
+            (Self::NotBefore(at), Self::NotBefore(other)) => Self::NotBefore(at.min(other)),
+            (Self::NotBefore(at), Self::Nothing) => Self::NotBefore(at),
+            (_, next) => next,
+        }
+    }
+}
+
 /// What a thread does while it waits for a task.
 pub(crate) trait WaitHelper: Send + Sync {
     /// Runs whatever is queued here until `is_over` returns true: for executors whose tasks run on the
