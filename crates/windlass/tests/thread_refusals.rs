@@ -1,14 +1,14 @@
 //! Pools whose threads the system refuses: every task is run, returned or cancelled with the reason, the
 //! figures and the uncaught handler tell of it, and the pool terminates.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 
 #[path = "kit/threads.rs"]
 mod threads;
 
 use std::error::Error;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -16,16 +16,17 @@ use threads::{Counting, await_size, finish};
 use windlass::executors::{SerialExecutor, ThreadPerTaskExecutor};
 use windlass::pool::{
     BlockPolicy, Builder, CallerRunsPolicy, DiscardOldestPolicy, DiscardPolicy, PoolStats,
+    Saturated,
 };
 use windlass::queue::{
     ArrayBlockingQueue, BlockingQueue, BlockingQueueExt, LinkedBlockingQueue, SynchronousQueue,
 };
-use windlass::task::{Cancellation, TaskHandle};
+use windlass::task::{Cancellation, Task, TaskHandle};
 use windlass::testing::{Gate, PATIENCE, until, within_patience};
 use windlass::thread_factory::{DefaultThreadFactory, ThreadBody, ThreadFactory};
 use windlass::{
-    CloseOnDrop, CompletionService, ExecutorService, RejectedExecution, RejectionReason, Schedule,
-    ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
+    CloseOnDrop, CompletionService, ExecutorService, ForkJoinPool, RejectedExecution,
+    RejectionReason, Schedule, ScheduledThreadPoolExecutor, Submit, ThreadPoolExecutor,
 };
 
 /// How a factory tells that there is no thread.
@@ -227,6 +228,108 @@ fn with_fewer_threads_than_core_the_pool_goes_on_and_says_so() {
         assert_eq!(pool.completed_task_count(), 20);
         assert!(reports.all().is_empty(), "{:?}", reports.all());
     }
+}
+
+/// A factory that promises one thread, which comes to nothing when the test says so, and refuses others.
+#[derive(Debug, Clone, Default)]
+struct Promised(Arc<Mutex<Option<ThreadBody>>>, Arc<AtomicUsize>);
+
+impl Promised {
+    /// Drops the body of the thread on another thread.
+    fn break_promise(&self) -> thread::JoinHandle<()> {
+        let body = self.0.lock().unwrap().take().unwrap();
+        thread::spawn(|| drop(body))
+    }
+}
+
+impl ThreadFactory for Promised {
+    fn new_thread(&self, body: ThreadBody) -> io::Result<()> {
+        if self.1.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Err(limit_reached());
+        }
+        *self.0.lock().unwrap() = Some(body);
+        Ok(())
+    }
+}
+
+/// WL-022
+#[test]
+fn a_pool_terminates_after_a_task_whose_thread_did_not_come_was_rejected() {
+    within_patience("the rejection", || {
+        let (factory, gate) = (Promised::default(), Gate::new());
+        let passes = gate.clone();
+        let rejects = move |task: Task, _: &dyn Saturated| {
+            passes.pass_uninterruptibly();
+            drop(task);
+            Ok(())
+        };
+        let pool = ThreadPoolExecutor::builder()
+            .core_pool_size(0)
+            .maximum_pool_size(1)
+            .work_queue(SynchronousQueue::new())
+            .thread_factory(factory.clone())
+            .rejection_handler(rejects)
+            .build()
+            .unwrap();
+        let handle = pool.submit(|| ()).unwrap();
+        let dropped = factory.break_promise();
+        gate.await_waiting(1);
+        pool.shutdown();
+        assert!(!pool.is_terminated());
+        gate.open();
+        assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+        assert!(handle.is_done());
+        dropped.join().unwrap();
+    });
+}
+
+/// WL-022
+#[test]
+fn a_pool_terminates_after_tasks_without_a_thread_were_reported() {
+    within_patience("the report", || {
+        let (factory, gate) = (Promised::default(), Gate::new());
+        let passes = gate.clone();
+        let pool = ThreadPoolExecutor::builder()
+            .core_pool_size(1)
+            .maximum_pool_size(1)
+            .thread_factory(factory.clone())
+            .uncaught_handler(move |_| passes.pass_uninterruptibly())
+            .build()
+            .unwrap();
+        let handles = [(); 2].map(|()| pool.submit(|| ()).unwrap());
+        let dropped = factory.break_promise();
+        gate.await_waiting(1);
+        pool.shutdown();
+        assert!(!pool.is_terminated());
+        gate.open();
+        assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+        assert!(handles.iter().all(TaskHandle::is_done));
+        dropped.join().unwrap();
+    });
+}
+
+/// WL-022
+#[test]
+fn a_fork_join_pool_terminates_after_tasks_without_a_thread_were_reported() {
+    within_patience("the report", || {
+        let (factory, gate) = (Promised::default(), Gate::new());
+        let passes = gate.clone();
+        let pool = ForkJoinPool::builder()
+            .parallelism(1)
+            .thread_factory(factory.clone())
+            .uncaught_handler(move |_| passes.pass_uninterruptibly())
+            .build()
+            .unwrap();
+        let handles = [(); 2].map(|()| pool.submit(|| ()).unwrap());
+        let dropped = factory.break_promise();
+        gate.await_waiting(1);
+        pool.shutdown();
+        assert!(!pool.is_terminated());
+        gate.open();
+        assert_eq!(pool.await_termination(PATIENCE), Ok(true));
+        assert!(handles.iter().all(TaskHandle::is_done));
+        dropped.join().unwrap();
+    });
 }
 
 /// WL-020

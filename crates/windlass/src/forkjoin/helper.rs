@@ -61,21 +61,6 @@ impl Shared {
         });
     }
 
-    /// Runs `f`, which may take work out of the pool and run it; the pool does not terminate in between.
-    fn while_open<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct End<'a>(&'a Shared);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                let mut state = self.0.lock();
-                state.helpers -= 1;
-                self.0.try_terminate(state);
-            }
-        }
-        self.lock().helpers += 1;
-        let _end = End(self);
-        f()
-    }
-
     /// Runs submissions on the current thread until there are none.
     pub(super) fn run_submissions(self: &Arc<Self>) {
         self.as_helper(|local| {

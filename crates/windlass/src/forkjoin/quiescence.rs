@@ -57,6 +57,21 @@ impl Shared {
         }
     }
 
+    /// Runs `f`, which may take work out of the pool and end it; the pool does not terminate in between.
+    pub(super) fn while_open<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Shared);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let mut state = self.0.lock();
+                state.helpers -= 1;
+                self.0.try_terminate(state);
+            }
+        }
+        self.lock().helpers += 1;
+        let _end = End(self);
+        f()
+    }
+
     /// Unparks the threads that wait inside a task until all other work is done, if it is.
     pub(super) fn signal_quiescers(&self, state: &State) {
         if !state.quiescers.is_empty() && state.is_quiet() && !self.roster.has_queued() {

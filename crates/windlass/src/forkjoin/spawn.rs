@@ -220,6 +220,10 @@ impl Shared {
     ///
     /// The jobs stay: a thread waits for each, and runs it.
     fn abandon_submissions(&self, cause: &Failure) {
+        self.while_open(|| self.abandon_stranded(cause));
+    }
+
+    fn abandon_stranded(&self, cause: &Failure) {
         let mut state = self.lock();
         if !state.has_stranded_tasks() {
             return;

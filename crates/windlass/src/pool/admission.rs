@@ -303,16 +303,17 @@ impl Shared {
 
     #[cold]
     fn drop_expired_now(&self) -> bool {
-        let expired = self.queue.retain(&mut |task| !task.is_expired());
-        self.tally.count_dropped(Dropped::Expired, expired.len());
-        self.task_count.invalidate();
-        // Only if there is room now: this may be called by who serves, and would ask for round after round while
-        // a task is about to expire. Whoever lets it expire serves then.
-        if !expired.is_empty() && self.room.is_awaited() {
-            self.room.serve();
-        }
-        self.try_terminate();
-        !expired.is_empty()
+        self.before_termination(|| {
+            let expired = self.queue.retain(&mut |task| !task.is_expired());
+            self.tally.count_dropped(Dropped::Expired, expired.len());
+            self.task_count.invalidate();
+            // Only if there is room now: this may be called by who serves, and would ask for round after round while
+            // a task is about to expire. Whoever lets it expire serves then.
+            if !expired.is_empty() && self.room.is_awaited() {
+                self.room.serve();
+            }
+            !expired.is_empty()
+        })
     }
 
     #[inline]

@@ -202,6 +202,10 @@ impl Shared {
     /// Abandons all queued tasks, since there is neither a worker nor a thread for one: their handles
     /// are cancelled, and the uncaught handler is called with the error. Returns whether there were any.
     fn abandon_queued(&self, refusal: &Failure) -> bool {
+        self.before_termination(|| self.abandon_drained(refusal))
+    }
+
+    fn abandon_drained(&self, refusal: &Failure) -> bool {
         let mut tasks = self.queue.drain_left();
         if tasks.is_empty() {
             return false;
@@ -219,8 +223,17 @@ impl Shared {
                 ignore_panic(|| task.abandon(Cancellation::NoThread));
             }
         }
-        self.report_panic(catch(|| self.try_terminate()));
         true
+    }
+
+    /// Runs `f`, before whose end the pool does not terminate: tasks that it has taken out of the queue are
+    /// not done yet.
+    pub(super) fn before_termination<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.begin_report();
+        let result = catch(f);
+        self.end_report();
+        self.report_panic(catch(|| self.try_terminate()));
+        result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
     }
 
     /// Starts a worker for a task that was queued, if there are fewer workers than core, or none.
@@ -493,7 +506,10 @@ impl Launch {
 impl Drop for Launch {
     fn drop(&mut self) {
         match self.worker.drop_body() {
-            Dropped::AfterAccept => ignore_panic(|| self.pool.handle_lost_thread(self)),
+            // Its task was accepted: the pool terminates after what becomes of it.
+            Dropped::AfterAccept => self
+                .pool
+                .before_termination(|| ignore_panic(|| self.pool.handle_lost_thread(self))),
             Dropped::BeforeAnswer | Dropped::Settled => {}
         }
     }
