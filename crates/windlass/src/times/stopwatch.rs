@@ -42,6 +42,8 @@ struct Timing {
     /// When the processor time is read next, as a timestamp; never on a test clock, which it has nothing
     /// to do with.
     next_cpu: u64,
+    /// Reads the processor time of the thread.
+    cpu_time: fn() -> Option<u64>,
 }
 
 /// The start of a run that is timed.
@@ -86,6 +88,7 @@ impl Stopwatch {
                 runs: Vec::new(),
                 last: None,
                 next_cpu: if is_system { 0 } else { u64::MAX },
+                cpu_time: thread_cpu_time,
             }),
         };
         stopwatch.read_clock();
@@ -188,17 +191,21 @@ impl Stopwatch {
     }
 
     /// Reads the clock, and keeps it as the start of a run; returns it.
+    ///
+    /// The processor time is read outside of what is timed: that is a system call, in which the thread may
+    /// lose its processor for milliseconds.
     #[cold]
     fn start(&self, (id, name): (TaskId, Option<&Arc<str>>), weight: u64, queued: Queued) -> u64 {
-        let start = nanos(self.clock.now());
+        let taken = nanos(self.clock.now());
         let mut timing = self.timing.borrow_mut();
-        let cpu = timing.read_cpu(start);
+        let cpu = timing.read_cpu(taken);
+        let start = cpu.map_or(taken, |_| nanos(self.clock.now()));
         timing.runs.push(Timed {
             id,
             start,
             weight,
             wait: queued.map(|(queued, picked)| Sample {
-                nanos: start.saturating_sub(queued),
+                nanos: taken.saturating_sub(queued),
                 weight: weight.max(picked),
             }),
             name: name.cloned(),
@@ -282,10 +289,11 @@ impl Timing {
             return None;
         }
         self.next_cpu = now.saturating_add(BETWEEN);
-        thread_cpu_time()
+        (self.cpu_time)()
     }
 
     fn record(&mut self, run: &Timed, now: u64) {
+        let computed = run.cpu.zip(run.cpu.and_then(|_| (self.cpu_time)()));
         let registry = &self.registry;
         let recorder = self.recorder.get_or_insert_with(|| registry.recorder());
         let ran = Sample {
@@ -293,7 +301,7 @@ impl Timing {
             weight: run.weight,
         };
         recorder.record(run.name.as_ref(), run.wait, ran);
-        if let (Some(before), Some(after)) = (run.cpu, run.cpu.and_then(|_| thread_cpu_time())) {
+        if let Some((before, after)) = computed {
             recorder.record_compute(ran.nanos, after.saturating_sub(before));
         }
     }
@@ -346,5 +354,37 @@ mod tests {
             times.collect::<Vec<_>>(),
             [("inner", SECOND), ("outer", 2 * SECOND)]
         );
+    }
+
+    /// WL-260
+    #[test]
+    fn reading_the_processor_time_is_not_part_of_a_run() {
+        let clock = TestClock::new();
+        let tracker = Tracker::new(Times::Every);
+        let activity = Arc::new(CachePadded::new(Activity::default()));
+        let stopwatch = Stopwatch::new(&tracker, &activity, &Clock::Test(clock.clone()));
+        {
+            let mut timing = stopwatch.timing.borrow_mut();
+            timing.next_cpu = 0;
+            // It takes an hour on the clock, and none of the processor.
+            timing.cpu_time = || {
+                if let Clock::Test(clock) = Clock::current() {
+                    clock.advance(3_600 * SECOND);
+                }
+                Some(0)
+            };
+        }
+        let task = TaskBuilder::new().build(|| ());
+        let task = task.set_queued_at(clock.now(), 1);
+        clock.advance(SECOND);
+        clock.enter(|| {
+            let run = stopwatch.begin(&task);
+            clock.advance(2 * SECOND);
+            stopwatch.end(run);
+        });
+        let totals = tracker.registry.totals();
+        assert_eq!(totals.compute.runs, 1);
+        assert_eq!(totals.wait_times.max(), Some(SECOND));
+        assert_eq!(totals.run_times.max(), Some(2 * SECOND));
     }
 }
