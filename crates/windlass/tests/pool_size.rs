@@ -257,6 +257,41 @@ fn the_bounds_are_kept_and_each_change_is_explained() {
     assert!((9..=10).contains(&size), "{size}");
 }
 
+/// WL-261
+#[test]
+fn a_small_pool_grows_by_one_and_does_not_go_back_and_forth() {
+    for size in 1..=5 {
+        let mut controller = SizeController::new(1..=size + 1, 1.0);
+        let mut changes = |size, recommended| {
+            let compute = Duration::from_micros(1_000);
+            let advice = SizeAdvice::new(recommended, 1.0, Duration::ZERO, compute);
+            let changes = (0..20).filter_map(|_| controller.observe(size, advice));
+            changes.map(|change| change.to).next()
+        };
+        assert_eq!(changes(size, size + 1), Some(size + 1));
+        assert_eq!(changes(size + 1, size), None);
+    }
+}
+
+/// WL-261
+#[test]
+fn sizes_without_an_end_do_not_overflow() {
+    let mut controller = SizeController::new(1..=usize::MAX, 1.0);
+    let second = |size| {
+        let wait = if size == 1 {
+            Duration::MAX
+        } else {
+            Duration::ZERO
+        };
+        SizeAdvice::new(1, 1.0, wait, Duration::from_nanos(1))
+    };
+    assert_eq!(second(1).recommended, Some(usize::MAX));
+    let mut follow = |size| (0..5).find_map(|_| controller.observe(size, second(size)));
+    assert_eq!(follow(1).unwrap().to, 2);
+    let shrunk = follow(usize::MAX).unwrap();
+    assert_eq!(shrunk.to, usize::MAX - usize::MAX / 4);
+}
+
 /// WL-260
 #[test]
 fn without_a_measurement_there_is_no_recommendation() {

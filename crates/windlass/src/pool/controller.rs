@@ -14,8 +14,8 @@ use crate::times::ComputeTotals;
 /// and causes none; the size then follows their median.
 const REMEMBERED: usize = 5;
 
-/// A recommendation asks for a change if it differs from the size by more than one part in this many, and by
-/// more than one worker.
+/// A recommendation asks for a change if it differs from the size by more than one part in this many; for fewer
+/// workers by more than one too, so that a pool does not go back and forth between two sizes.
 const BAND: usize = 6;
 
 /// A change in the other direction than the last one needs a difference of this many bands.
@@ -26,8 +26,9 @@ const BANDS_BACK: usize = 2;
 /// [`adjust`](Self::adjust), called at intervals, compares what the tasks waited and computed since the last
 /// call with the size of the pool, and changes core and maximum size if they differ for long enough. The rules
 /// that keep it from swinging: five recommendations in a row have to ask for it, and it follows their median; it
-/// leaves a difference of a sixth alone, and one of a third if it would go back; after a change it waits for
-/// five newer recommendations; it grows by no more than half and shrinks by no more than a quarter at a time.
+/// leaves a difference of a sixth alone, one of a third if it would go back, and a surplus of one worker; after a
+/// change it waits for five newer recommendations; it grows by no more than half and shrinks by no more than a
+/// quarter at a time, or by one.
 ///
 /// ```
 /// use std::time::Duration;
@@ -144,7 +145,9 @@ impl SizeController {
         };
         self.recommended.iter().all(|&recommended| {
             let difference = recommended.abs_diff(size);
-            (recommended > size) == grows && difference > 1 && difference * BAND > size * bands
+            (recommended > size) == grows
+                && (grows || difference > 1)
+                && difference > size.saturating_mul(bands) / BAND
         })
     }
 
