@@ -147,6 +147,32 @@ fn a_wait_of_the_test_itself_runs_tasks_inside_of_enter() {
 
 /// WL-228
 #[test]
+fn a_wait_with_a_limit_gives_up_when_the_clock_has_reached_it() {
+    within_patience("the waits", || {
+        let executor = ManualExecutor::new();
+        let elapsed = || executor.clock().elapsed();
+        let mut late = executor.schedule(10 * SECOND, || 1).unwrap();
+        let early = executor.enter(|| late.get_timeout(SECOND));
+        assert!(early.unwrap_err().is_timed_out());
+        assert_eq!(elapsed(), SECOND);
+        let on_time = executor.enter(|| late.get_timeout(20 * SECOND));
+        assert_eq!(on_time.unwrap(), 1);
+        assert_eq!(elapsed(), 10 * SECOND);
+
+        // Nothing else would end the wait of a task for itself.
+        let own = Arc::new(OnceLock::<TaskControl>::new());
+        let theirs = Arc::clone(&own);
+        let task = executor.submit(move || theirs.get().unwrap().wait_timeout(SECOND));
+        let task = task.unwrap();
+        own.set(task.control()).unwrap();
+        executor.run_until_idle();
+        assert_eq!(task.join().unwrap(), Ok(false));
+        assert_eq!(elapsed(), 11 * SECOND);
+    });
+}
+
+/// WL-228
+#[test]
 fn a_wait_that_nothing_can_end_panics_and_says_why() {
     let message = within_patience("the panic", || {
         let executor = ManualExecutor::new();

@@ -172,9 +172,9 @@ impl<'a> Helpers<'a> {
             .is_some_and(|helper| helper.finds_newest_first())
     }
 
-    fn run_until(&self, wanted: Wanted, is_over: &dyn Fn() -> bool) {
+    fn run_until(&self, wanted: Wanted, deadline: Deadline, is_over: &dyn Fn() -> bool) {
         for helper in self.all() {
-            helper.run_until(wanted, is_over);
+            helper.run_until(wanted, deadline, is_over);
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Helpers<'a> {
             return Ok(false);
         }
         let wanted = Wanted::Task(head.header().id());
-        self.run_until(wanted, &|| head.state().is_done());
+        self.run_until(wanted, deadline, &|| head.state().is_done());
         while head.is_unstarted() && self.help(wanted) == Helped::Ran {}
         if head.spin_until_done() {
             return Ok(true);
@@ -317,7 +317,7 @@ impl<'a> Helpers<'a> {
         if me.take_interrupt() {
             return Err(WaitError::Interrupted);
         }
-        self.run_until(Wanted::AnyOf(batch.id()), is_ready);
+        self.run_until(Wanted::AnyOf(batch.id()), deadline, is_ready);
         loop {
             if is_ready() {
                 // Another thread may take it first.

@@ -10,6 +10,7 @@
 use std::time::Instant;
 
 use super::wanted::Wanted;
+use crate::sync::Deadline;
 
 /// What came of [`WaitHelper::help`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +40,10 @@ impl Helped {
 
 /// What a thread does while it waits for a task.
 pub(crate) trait WaitHelper: Send + Sync {
-    /// Runs whatever is queued here until `is_over` returns true: for executors whose tasks run on the
-    /// threads that wait for them, and on no other.
-    fn run_until(&self, wanted: Wanted, is_over: &dyn Fn() -> bool) {
-        let _ = (wanted, is_over);
+    /// Runs whatever is queued here until `is_over` returns true or the deadline has passed: for executors
+    /// whose tasks run on the threads that wait for them, and on no other.
+    fn run_until(&self, wanted: Wanted, deadline: Deadline, is_over: &dyn Fn() -> bool) {
+        let _ = (wanted, deadline, is_over);
     }
 
     /// Runs what is wanted, if it is queued here. Called before the thread parks, and whenever it is

@@ -19,9 +19,13 @@ use crate::task::{LimitOwner, Task, TaskHandle, TaskId};
 ///
 /// A task that waits for the handle of another runs it first. So does a wait inside of
 /// [`enter`](Self::enter), and [`await_termination`](ExecutorService::await_termination) runs
-/// everything. A wait that nothing can end panics instead: at once if a task waits for one that is
+/// everything. A limit of a wait is time on the clock, which is advanced no further. A wait without a limit
+/// that nothing can end panics: at once if a task waits for one that is
 /// below it on the stack, otherwise after [`PATIENCE`](super::PATIENCE). A panic of a task without a
 /// handle reaches the caller that runs it.
+///
+/// Other waits, such as [`sleep`](crate::interrupt::sleep), block the thread that runs the task until another
+/// one advances the clock.
 ///
 /// ```
 /// use std::time::Duration;
@@ -138,7 +142,8 @@ macro_rules! stepping {
             }
 
             /// Runs `f` on the clock of this executor. A wait for a handle inside of it runs queued
-            /// tasks instead of blocking the thread forever, and advances the clock if none is queued.
+            /// tasks instead of blocking the thread forever, and advances the clock if none is queued, up to
+            /// its limit if it has one.
             pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
                 let $this = self;
                 $stepper.enter(f)

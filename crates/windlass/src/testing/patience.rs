@@ -30,13 +30,22 @@ pub fn until(what: &str, condition: impl FnMut() -> bool) {
     until_within(PATIENCE, what, condition);
 }
 
-pub(super) fn until_within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+pub(super) fn until_within(patience: Duration, what: &str, condition: impl FnMut() -> bool) {
+    let is_true = becomes_true_within(patience, condition);
+    assert!(is_true, "waited in vain for: {what}");
+}
+
+/// Waits until `condition` returns true; returns false if it does not in time.
+pub(super) fn becomes_true_within(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let limit = clock::system_now() + patience;
     let parker = Parker::new();
     while !condition() {
-        assert!(clock::system_now() < limit, "waited in vain for: {what}");
+        if clock::system_now() >= limit {
+            return false;
+        }
         let _ = parker.park_until(clock::system_now() + Duration::from_micros(50));
     }
+    true
 }
 
 /// Runs `body` on a thread of its own. Returns its value.

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::choice::Choice;
-use super::patience::{PATIENCE, until_within};
+use super::patience::{PATIENCE, becomes_true_within, until_within};
 use crate::clock::TestClock;
 use crate::executor::{RejectedExecution, RejectionReason, ShutdownCancels};
 use crate::interrupt::{self, Interrupted, ThreadContext};
-use crate::sync::{Mutex, clock, const_thread_local};
+use crate::sync::{Deadline, Mutex, clock, const_thread_local};
 use crate::task::{
     Cancellation, Helped, LimitOwner, Task, TaskId, WaitHelper, Wanted, with_wait_helper,
 };
@@ -333,11 +333,11 @@ impl Stepper {
         }
     }
 
-    /// Does something that may complete the awaited task. Returns false if there is nothing.
-    fn help_once(self: &Arc<Self>, awaited: Option<TaskId>) -> bool {
+    /// Does something that may complete the awaited task within this time. Returns false if there is nothing.
+    fn help_once(self: &Arc<Self>, awaited: Option<TaskId>, limit: Duration) -> bool {
         awaited.is_some_and(|awaited| self.run_task(awaited))
             || self.run_next()
-            || self.advance_to_next(self.now() + clock::MAX_TIMEOUT)
+            || self.advance_to_next(self.now() + limit)
     }
 
     /// Returns the number of the awaited task if it runs on this thread, below the task that waits.
@@ -411,29 +411,37 @@ impl Drop for Nested<'_> {
 struct RunQueued;
 
 impl WaitHelper for RunQueued {
-    fn run_until(&self, wanted: Wanted, is_done: &dyn Fn() -> bool) {
+    fn run_until(&self, wanted: Wanted, deadline: Deadline, is_done: &dyn Fn() -> bool) {
         let id = match wanted {
             Wanted::Task(id) => Some(id),
             Wanted::AnyOf(_) => None,
         };
         let entered = ENTERED.with(|entered| entered.borrow().clone());
-        let is_over = || is_done() || interrupt::is_interrupted();
+        let is_over = || is_done() || interrupt::is_interrupted() || deadline.has_passed();
+        let is_idle = || entered.iter().all(|stepper| stepper.is_idle());
         while !is_over() {
-            if entered.iter().rev().any(|stepper| stepper.help_once(id)) {
+            let limit = deadline.remaining();
+            let within = limit.unwrap_or(clock::MAX_TIMEOUT);
+            let mut innermost_first = entered.iter().rev();
+            if innermost_first.any(|stepper| stepper.help_once(id, within)) {
                 continue;
             }
-            if let Some(number) = entered
+            let own = entered
                 .iter()
-                .find_map(|stepper| stepper.waits_for_itself(id?))
-            {
-                panic!(
-                    "deadlock: a task waits for task {number}, which waits for it on this thread"
-                );
-            }
+                .find_map(|stepper| stepper.waits_for_itself(id?));
             // It is queued or runs elsewhere, or something that is submitted here will complete it.
-            let has_work = || entered.iter().any(|stepper| !stepper.is_idle());
-            let what = "a task that another executor has to run";
-            until_within(PATIENCE, what, || is_over() || has_work());
+            let may_come = own.is_none() && is_idle();
+            if may_come && becomes_true_within(PATIENCE, || is_over() || !is_idle()) {
+                continue;
+            }
+            match (limit, own, entered.last()) {
+                // Nothing happens before the wait gives up.
+                (Some(limit), _, Some(innermost)) => return innermost.clock.advance(limit),
+                (_, Some(number), _) => panic!(
+                    "deadlock: a task waits for task {number}, which waits for it on this thread"
+                ),
+                _ => panic!("waited in vain for: a task that another executor has to run"),
+            }
         }
     }
 
