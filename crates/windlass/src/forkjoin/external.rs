@@ -70,7 +70,7 @@ impl Shared {
                         self.lock().caller_runs += 1;
                         self.run_on_outsider(own);
                     }
-                    None if latch.register(&me) == Registered::Awaited => {
+                    None if latch.register_only(&me) == Registered::Awaited => {
                         let _ = me.park_uninterruptibly(Deadline::Never);
                     }
                     None => {}

@@ -19,6 +19,8 @@ const OPEN: u8 = 0;
 /// The owner sleeps, or is about to; its context is in `owner`.
 const AWAITED: u8 = 1;
 const SET: u8 = 2;
+/// As `AWAITED`, by an owner whom nothing but `SET` concerns.
+const AWAITED_ONLY: u8 = 3;
 
 /// A latch that is set once and awaited by the one thread that owns it.
 ///
@@ -56,9 +58,18 @@ impl Latch {
 
     /// Registers the owner, which is about to park, to be unparked by the setter.
     pub(super) fn register(&self, owner: &Arc<ThreadContext>) -> Registered {
+        self.register_as(AWAITED, owner)
+    }
+
+    /// Does the same for an owner that is not to be [woken early](Self::wake_early).
+    pub(super) fn register_only(&self, owner: &Arc<ThreadContext>) -> Registered {
+        self.register_as(AWAITED_ONLY, owner)
+    }
+
+    fn register_as(&self, awaited: u8, owner: &Arc<ThreadContext>) -> Registered {
         match self.state.load(Ordering::Acquire) {
             SET => return Registered::AlreadySet,
-            AWAITED => return Registered::Awaited,
+            AWAITED | AWAITED_ONLY => return Registered::Awaited,
             _ => {}
         }
         self.owner.with_mut(|place| {
@@ -67,7 +78,7 @@ impl Latch {
         });
         let registered =
             self.state
-                .compare_exchange(OPEN, AWAITED, Ordering::AcqRel, Ordering::Acquire);
+                .compare_exchange(OPEN, awaited, Ordering::AcqRel, Ordering::Acquire);
         match registered {
             Ok(_) => Registered::Awaited,
             Err(_) => Registered::AlreadySet,
@@ -115,7 +126,7 @@ impl Latch {
             return;
         }
         let owner = this.owner.with(|owner| {
-            // SAFETY: the state is `AWAITED`, so the owner has written it and waits for `SET`.
+            // SAFETY: the owner is registered, so it has written it and waits for `SET`.
             unsafe { (*owner).clone() }
         });
         // Release: the owner sees the outcome of the job.
@@ -123,5 +134,31 @@ impl Latch {
         if let Some(owner) = owner {
             owner.unpark();
         }
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{Latch, Registered};
+    use crate::interrupt::ThreadContext;
+    use crate::sync::{Deadline, ParkResult};
+
+    /// Registers the current thread with `register`, wakes it early, and returns how its park ends.
+    fn woken_early(register: fn(&Latch, &Arc<ThreadContext>) -> Registered) -> ParkResult {
+        let (latch, me) = (Latch::new(), ThreadContext::current());
+        assert_eq!(register(&latch, &me), Registered::Awaited);
+        assert_eq!(register(&latch, &me), Registered::Awaited);
+        latch.wake_early();
+        assert!(!latch.is_set());
+        me.park_uninterruptibly(Deadline::after(Duration::ZERO))
+    }
+
+    #[test]
+    fn an_owner_is_woken_early_unless_only_the_end_concerns_it() {
+        assert_eq!(woken_early(Latch::register), ParkResult::Unparked);
+        assert_eq!(woken_early(Latch::register_only), ParkResult::TimedOut);
     }
 }
