@@ -438,6 +438,20 @@ impl Local {
         workers.steal(first)
     }
 
+    /// Asks the workers of the last snapshot of the roster for their private jobs.
+    pub(super) fn ask_victims(&self) {
+        if let Some((_, workers)) = &*self.victims.borrow() {
+            workers.ask_all();
+        }
+    }
+
+    /// Returns whether a worker of the last snapshot of the roster has work that can be stolen.
+    pub(super) fn has_victim(&self) -> bool {
+        let victims = self.victims.borrow();
+        let workers = victims.as_ref().map(|(_, workers)| workers);
+        workers.is_some_and(|workers| workers.queued() > 0)
+    }
+
     /// Drops the snapshot of the roster, which would keep retired workers in memory.
     pub(super) fn forget_victims(&self) {
         *self.victims.borrow_mut() = None;

@@ -11,7 +11,7 @@ use super::shared::Shared;
 use super::sleep::Awake;
 use super::state::State;
 use crate::interrupt::ThreadContext;
-use crate::sync::{AdaptiveSpin, Deadline, Spun, spin_until};
+use crate::sync::{AdaptiveSpin, Deadline, Spun, spin_until, yield_until};
 use crate::task::with_wait_helper;
 
 /// Runs the loop of a worker: its own work, then stolen work, then submissions. If there is none, the
@@ -25,8 +25,11 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
     worker.set_thread();
     let local = Local::new(shared, worker, deque);
     let mut spin = SubmissionSpin::default();
+    let mut pause = JobPause::default();
+    let after_job = Cell::new(false);
     let search = Search::begun(shared);
     let run_and_count = |work, policy| {
+        after_job.set(matches!(work, Work::Job(_)));
         search.end();
         local.begin_unrelated();
         local.run_in_loop(work, policy);
@@ -52,7 +55,9 @@ pub(super) fn run(shared: &Arc<Shared>, worker: &Arc<WorkerInfo>, deque: Deque<W
             } else if let Some(submission) = (!sticks).then(|| shared.take_submission()).flatten() {
                 spin.submissions += 1;
                 run_and_count(submission, TaskPolicy::Run);
-            } else if !spin.finds(&search, || shared.submission_count() != submitted) {
+            } else if !spin.finds(&search, || shared.submission_count() != submitted)
+                && !pause.finds(&search, &after_job, &local, submitted)
+            {
                 local.forget_victims();
                 let idle = sleep_or_retire(shared, worker, &search);
                 local.stopwatch.wait_ended(&local.context);
@@ -155,7 +160,8 @@ impl Drop for Search<'_> {
 /// The spin of a worker that has run a submission and waits briefly for the next one.
 ///
 /// A short spin costs less than falling asleep and being woken; it stops when it rarely succeeds. After
-/// stolen work the worker does not spin: forks are not counted, and a thread that forks wakes a worker.
+/// stolen work the worker does not spin: forks are not counted, and a thread that forks wakes a worker. After
+/// a job there is a [`JobPause`].
 #[derive(Debug, Default)]
 struct SubmissionSpin {
     /// Submissions run since the last spin, without stolen work in between.
@@ -180,6 +186,41 @@ impl SubmissionSpin {
         let spun = spin_until(self.spin.length(), rounds, &has_come);
         self.spin.record(spun == Spun::Promptly);
         spun != Spun::InVain
+    }
+}
+
+/// The pause of a worker that has run the job of a join, and yields for a while before it sleeps.
+///
+/// Parallel loops often follow each other: a worker that has to be woken for the next one comes late, and often on
+/// the core of the one that wakes it. The pause stops when it rarely succeeds.
+#[derive(Debug, Default)]
+struct JobPause {
+    pays: AdaptiveSpin,
+}
+
+impl JobPause {
+    /// Yields after a job, but not for long, until there is work to steal or another submission than so many;
+    /// returns whether there is.
+    ///
+    /// Meanwhile the worker counts as one that searches, and no other is woken. After a success, which another
+    /// worker may have been first to take, the next pause follows without another job.
+    fn finds(
+        &mut self,
+        search: &Search<'_>,
+        after_job: &Cell<bool>,
+        local: &Local,
+        submitted: usize,
+    ) -> bool {
+        if !after_job.take() || !self.pays.should_spin() {
+            return false;
+        }
+        search.begin();
+        local.ask_victims();
+        let shared = search.shared;
+        let found = yield_until(|| shared.submission_count() != submitted || local.has_victim());
+        self.pays.record(found);
+        after_job.set(found);
+        found
     }
 }
 
